@@ -1,0 +1,238 @@
+"""`NBest`: the candidate lists of a corpus in flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbest import segments
+from nbest.corpus.texts import Texts
+from nbest.errors import CapabilityError, ParameterError, _known
+from nbest.types import Bools, Floats, Ints, Metric, References
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a feature was in the file it came from; in the corpus it is natural-log, larger is better."""
+
+    sign: int = 1  # -1: a cost in the file, negated
+    log_base: float | None = None  # the base of the file's logarithm where it was not e
+    normalised: str = ""  # e.g. "length": divided by the length in the file
+
+    def __str__(self) -> str:
+        parts = ["cost in the file, negated"] if self.sign < 0 else []
+        if self.log_base is not None:
+            parts.append(f"base-{self.log_base:g} logarithm in the file, turned into a natural one")
+        if self.normalised:
+            parts.append(f"normalised by {self.normalised}")
+        return "; ".join(parts) or "as in the file"
+
+
+@dataclass(frozen=True)
+class NBest:
+    """N segments with H hypotheses in all, D dense features and M statistics of a metric.
+
+    Checked once at construction; arrays are read-only, so it can be shared between threads and trainers.
+    `sparse` is a [H, D'] matrix of further features with `sparse_names`. `positions` says where each hypothesis
+    stood in the file it was read from, when reading had to group them by segment.
+    """
+
+    offsets: Ints  # [N+1]: hypotheses of segment i are offsets[i]:offsets[i+1]
+    features: Floats  # [H, D]
+    feature_names: tuple[str, ...]  # D
+    ids: tuple[str, ...]  # N
+    texts: Texts | None = None  # H
+    references: tuple[tuple[str, ...], ...] | None = None  # N
+    sources: tuple[str, ...] | None = None  # N
+    sparse: csr_array | None = None  # [H, D']
+    sparse_names: tuple[str, ...] = ()  # D'
+    stats: Floats | None = None  # [H, M]
+    metric: Metric | None = None
+    positions: Ints | None = None  # [H]
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "offsets", _frozen(self.offsets, np.int64))
+        put(self, "features", _frozen(self.features, None))
+        put(self, "stats", None if self.stats is None else _frozen(self.stats, np.float64))
+        put(self, "feature_names", tuple(self.feature_names))
+        put(self, "ids", tuple(self.ids))
+        put(self, "origins", MappingProxyType(dict(self.origins)))
+        _check(self)
+
+    # sizes -------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def hypotheses(self) -> int:
+        """H, the number of hypotheses."""
+        return int(self.offsets[-1])
+
+    @property
+    def lengths(self) -> Ints:
+        """[N] number of hypotheses of each segment."""
+        return segments.lengths(self.offsets)
+
+    def column(self, name: str) -> Floats:
+        """[H] one dense feature."""
+        if name not in self.feature_names:
+            raise ParameterError(f"no feature {name!r} in these lists; {_known(self.feature_names, name)}")
+        return np.asarray(self.features[:, self.feature_names.index(name)], np.float64)
+
+    # statistics --------------------------------------------------------------------------------------------
+
+    def with_metric(self, metric: Metric, references: References | None = None) -> NBest:
+        """The same lists with the statistics of `metric` against `references` (its own when none are given)."""
+        corpus = self if references is None else self.with_references(references)
+        if corpus.references is None:
+            raise CapabilityError(
+                f"{metric.name} needs references and these lists carry none; give them (--refs on the command line)"
+            )
+        if corpus.texts is None:
+            raise CapabilityError(f"{metric.name} needs the texts of the hypotheses and these lists carry none")
+        stats = metric.stats(corpus.texts, corpus.offsets, corpus.references)
+        return replace(corpus, stats=stats, metric=metric)
+
+    def with_references(self, references: References) -> NBest:
+        """The same lists with these references, one sequence of texts a segment."""
+        return replace(self, references=tuple(tuple(refs) for refs in references), stats=None, metric=None)
+
+    def totals(self, choice: Ints) -> Floats:
+        """[M] statistics of one choice a segment: flat hypothesis indices, -1 where a list is empty."""
+        stats, _ = self.need_stats()
+        return np.asarray(stats[choice[choice >= 0]].sum(axis=0))
+
+    def score(self, choice: Ints) -> float:
+        """The corpus metric of one choice a segment."""
+        _, metric = self.need_stats()
+        return float(metric.score(self.totals(choice)))
+
+    def need_stats(self) -> tuple[Floats, Metric]:
+        """Statistics and metric, or a `CapabilityError` that says how to get them."""
+        if self.stats is None or self.metric is None:
+            raise CapabilityError("these lists have no statistics yet; call corpus.with_metric(metric, references)")
+        return self.stats, self.metric
+
+    # parts -------------------------------------------------------------------------------------------------
+
+    def select(self, chosen: Ints | Sequence[int]) -> NBest:
+        """The segments with these numbers, in this order."""
+        chosen = np.asarray(chosen, np.int64)
+        sizes = self.lengths[chosen]
+        offsets = segments.offsets_of(sizes)
+        rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.offsets[:-1][chosen], sizes)
+        return replace(
+            self,
+            **self._rows(rows, offsets),
+            ids=tuple(self.ids[i] for i in chosen),
+            references=None if self.references is None else tuple(self.references[i] for i in chosen),
+            sources=None if self.sources is None else tuple(self.sources[i] for i in chosen),
+        )
+
+    def keep(self, mask: Bools) -> NBest:
+        """The hypotheses where `mask` [H] is true; segments stay, if need be empty."""
+        kept = segments.sums(mask.astype(np.float64), self.offsets).astype(np.int64)
+        return replace(self, **self._rows(np.flatnonzero(mask), segments.offsets_of(kept)))
+
+    def reorder(self, rows: Ints) -> NBest:
+        """The same lists with hypotheses in another order: `rows` [H] permutes within segments."""
+        return replace(self, **self._rows(rows, self.offsets))
+
+    def _rows(self, rows: Ints, offsets: Ints) -> dict[str, Any]:
+        """The fields that hold hypotheses, for these hypotheses."""
+        return {
+            "offsets": offsets,
+            "features": self.features[rows],
+            "texts": None if self.texts is None else self.texts.take(rows),
+            "sparse": None if self.sparse is None else self.sparse[rows],
+            "stats": None if self.stats is None else self.stats[rows],
+            "positions": None if self.positions is None else self.positions[rows],
+        }
+
+    # columns -----------------------------------------------------------------------------------------------
+
+    def with_features(self, names: Sequence[str], columns: Floats) -> NBest:
+        """The same lists with further dense columns [H, len(names)]."""
+        columns = np.asarray(columns, np.float64).reshape(self.hypotheses, len(names))
+        return replace(
+            self,
+            features=np.concatenate([self.features, columns], axis=1),
+            feature_names=(*self.feature_names, *names),
+        )
+
+    def only_features(self, names: Sequence[str]) -> NBest:
+        """The same lists with only these dense columns, in this order."""
+        missing = [name for name in names if name not in self.feature_names]
+        if missing:
+            raise ParameterError(f"no feature {missing[0]!r} in these lists; {_known(self.feature_names, missing[0])}")
+        index = [self.feature_names.index(name) for name in names]
+        return replace(
+            self,
+            features=self.features[:, index],
+            feature_names=tuple(names),
+            origins={name: origin for name, origin in self.origins.items() if name in names},
+        )
+
+    def without_features(self, names: Sequence[str]) -> NBest:
+        """The same lists without these dense columns."""
+        return self.only_features([name for name in self.feature_names if name not in names])
+
+
+def _frozen(array: Any, dtype: Any) -> Any:
+    """A read-only view of an array (a copy only where the type must change)."""
+    view = np.asarray(array, dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def _check(corpus: NBest) -> None:
+    offsets, features = corpus.offsets, corpus.features
+    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        raise ParameterError("'offsets' of NBest must start at 0 and never fall")
+    hypotheses, width = int(offsets[-1]), len(corpus.feature_names)
+    if features.shape != (hypotheses, width):
+        raise ParameterError(f"'features' of NBest must have shape {(hypotheses, width)}, got {features.shape}")
+    if features.dtype not in (np.float32, np.float64):
+        raise ParameterError(f"'features' of NBest must be float32 or float64, got {features.dtype}")
+    if not np.isfinite(features).all():
+        row, column = np.argwhere(~np.isfinite(features))[0]
+        raise ParameterError(
+            f"features of NBest must be finite, got {features[row, column]} "
+            f"for {corpus.feature_names[column]!r} in hypothesis {row}"
+        )
+    twice = [name for name in corpus.feature_names if corpus.feature_names.count(name) > 1]
+    if twice:
+        raise ParameterError(f"feature names of NBest must differ, got {twice[0]!r} twice")
+    _check_sizes(corpus, hypotheses)
+
+
+def _check_sizes(corpus: NBest, hypotheses: int) -> None:
+    segments_, count = len(corpus), len
+    for name, value, size in (
+        ("ids", corpus.ids, segments_),
+        ("references", corpus.references, segments_),
+        ("sources", corpus.sources, segments_),
+        ("texts", corpus.texts, hypotheses),
+        ("stats", corpus.stats, hypotheses),
+        ("positions", corpus.positions, hypotheses),
+    ):
+        if value is not None and count(value) != size:
+            raise ParameterError(f"'{name}' of NBest must have {size} entries, got {count(value)}")
+    if corpus.sparse is not None and corpus.sparse.shape != (hypotheses, len(corpus.sparse_names)):
+        want = (hypotheses, len(corpus.sparse_names))
+        raise ParameterError(f"'sparse' of NBest must have shape {want}, got {corpus.sparse.shape}")
+    if len(set(corpus.ids)) != segments_:
+        raise ParameterError("'ids' of NBest must differ")
+    if corpus.references is not None and not all(corpus.references):
+        empty = next(i for i, refs in enumerate(corpus.references) if not refs)
+        raise ParameterError(f"every segment needs at least one reference; segment {corpus.ids[empty]!r} has none")

@@ -1,0 +1,153 @@
+"""Operations that make new lists out of lists: merge, split, prune, dedupe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from nbest import segments
+from nbest.corpus.nbest import NBest
+from nbest.corpus.texts import concatenate
+from nbest.errors import CapabilityError, ParameterError
+from nbest.types import Bools, Floats, Ints
+
+
+def split(corpus: NBest, fraction: float, seed: int = 1) -> tuple[NBest, NBest]:
+    """Two corpora with `fraction` and `1 - fraction` of the segments, drawn at random, each in the old order."""
+    if not 0 < fraction < 1:
+        raise ParameterError(f"'fraction' of split must be between 0 and 1, got {fraction}")
+    count = round(fraction * len(corpus))
+    if not 0 < count < len(corpus):
+        raise ParameterError(f"cannot split {len(corpus)} segments by {fraction}: one part would be empty")
+    order = np.random.default_rng(seed).permutation(len(corpus))
+    return corpus.select(np.sort(order[:count])), corpus.select(np.sort(order[count:]))
+
+
+def prune(corpus: NBest, k: int, scores: Floats | None = None) -> NBest:
+    """The first `k` hypotheses of each segment, or the `k` with the highest `scores` [H], in the old order."""
+    if k < 1:
+        raise ParameterError(f"'k' of prune must be >= 1, got {k}")
+    keys = -np.arange(corpus.hypotheses, dtype=np.float64) if scores is None else scores
+    return corpus.keep(segments.ranks(keys, corpus.offsets) < k)
+
+
+def dedupe(corpus: NBest, by: str = "text") -> NBest:
+    """Each segment without repeated hypotheses; the first stays. `by` is "text" or "text+features"."""
+    if by not in ("text", "text+features"):
+        raise ParameterError(f"'by' of dedupe must be 'text' or 'text+features', got {by!r}")
+    return corpus.keep(first_of_equals(corpus, by == "text+features"))
+
+
+def first_of_equals(corpus: NBest, compare_features: bool) -> Bools:
+    """[H] whether a hypothesis is the first of its segment with its text (and its features)."""
+    if corpus.texts is None:
+        raise CapabilityError("finding duplicates needs the texts of the hypotheses and these lists carry none")
+    key = _pairs(segments.owners(corpus.offsets), corpus.texts.numbers())
+    if compare_features:
+        key = _pairs(key, _row_numbers(corpus))
+    _, first = np.unique(key, return_index=True)
+    mask = np.zeros(corpus.hypotheses, bool)
+    mask[first] = True
+    return mask
+
+
+def _pairs(first: Ints, second: Ints) -> Ints:
+    """[H] a number below H for each pair of numbers, equal for equal pairs."""
+    return np.unique(first * (second.max(initial=0) + 1) + second, return_inverse=True)[1]
+
+
+def _row_numbers(corpus: NBest) -> Ints:
+    """[H] a number for each feature vector, dense and sparse, equal for equal vectors."""
+    rows = np.ascontiguousarray(corpus.features + 0.0)  # -0.0 equals 0.0
+    keys = [row.tobytes() for row in rows]
+    if corpus.sparse is not None:
+        matrix = corpus.sparse.copy()
+        matrix.sum_duplicates()
+        bounds = matrix.indptr
+        for h, (low, high) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+            keys[h] += matrix.indices[low:high].tobytes() + matrix.data[low:high].tobytes()
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(key, len(seen)) for key in keys], np.int64)
+
+
+def merge(first: NBest, *others: NBest) -> NBest:
+    """The union of lists: segments by id in order of first appearance, hypotheses in order of the arguments,
+    without those whose text and features occurred before in their segment.
+
+    All parts must have the same dense features; sparse ones are united. Statistics are kept when every part
+    has them for the same metric. A segment's references and source come from the first part that has it.
+    """
+    parts = [first, *others]
+    if any(part.texts is None for part in parts):
+        raise CapabilityError("merge needs the texts of the hypotheses and some of these lists carry none")
+    for number, part in enumerate(others, 2):
+        if set(part.feature_names) != set(first.feature_names):
+            odd = sorted(set(part.feature_names) ^ set(first.feature_names))[0]
+            raise ParameterError(f"lists to merge must have the same features; {odd!r} is not in both 1 and {number}")
+    parts = [first, *(part.only_features(first.feature_names) for part in others)]
+    ids = list(dict.fromkeys(name for part in parts for name in part.ids))
+    place = {name: i for i, name in enumerate(ids)}
+    owner = np.concatenate([np.array([place[x] for x in p.ids], np.int64)[segments.owners(p.offsets)] for p in parts])
+    rows = np.argsort(owner, kind="stable")
+    joined = _stack(parts)
+    offsets = segments.offsets_of(np.bincount(owner, minlength=len(ids)))
+    union = replace(joined, **(joined._rows(rows, offsets) | _per_segment(parts, ids)))
+    return union.keep(first_of_equals(union, compare_features=True))
+
+
+def _stack(parts: list[NBest]) -> NBest:
+    """All hypotheses of all parts in one corpus of a single segment."""
+    texts = concatenate([part.texts for part in parts if part.texts is not None])
+    features = np.concatenate([part.features for part in parts])
+    sparse, sparse_names = _stack_sparse(parts)
+    metrics = {None if p.metric is None else p.metric.signature() for p in parts}
+    same = len(metrics) == 1 and parts[0].metric is not None
+    return NBest(
+        offsets=np.array([0, len(features)]),
+        features=features,
+        feature_names=parts[0].feature_names,
+        ids=("all",),
+        texts=texts,
+        sparse=sparse,
+        sparse_names=sparse_names,
+        stats=np.concatenate([p.stats for p in parts if p.stats is not None]) if same else None,
+        metric=parts[0].metric if same else None,
+        origins=parts[0].origins,
+    )
+
+
+def _stack_sparse(parts: list[NBest]):  # type: ignore[no-untyped-def]
+    if all(part.sparse is None for part in parts):
+        return None, ()
+    from scipy.sparse import coo_array
+
+    names = list(dict.fromkeys(name for part in parts for name in part.sparse_names))
+    place = {name: j for j, name in enumerate(names)}
+    rows, columns, values, shift = [], [], [], 0
+    for part in parts:
+        if part.sparse is not None:
+            matrix = part.sparse.tocoo()
+            rows.append(matrix.row + shift)
+            columns.append(np.array([place[name] for name in part.sparse_names], np.int64)[matrix.col])
+            values.append(matrix.data)
+        shift += part.hypotheses
+    entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    return coo_array(entries, shape=(shift, len(names))).tocsr(), tuple(names)
+
+
+def _per_segment(parts: list[NBest], ids: list[str]) -> dict[str, object]:
+    references: dict[str, tuple[str, ...]] = {}
+    sources: dict[str, str] = {}
+    for part in parts:
+        for i, name in enumerate(part.ids):
+            if part.references is not None:
+                references.setdefault(name, part.references[i])
+            if part.sources is not None:
+                sources.setdefault(name, part.sources[i])
+    return {
+        "ids": tuple(ids),
+        "references": tuple(references[name] for name in ids) if len(references) == len(ids) else None,
+        "sources": tuple(sources[name] for name in ids) if len(sources) == len(ids) else None,
+        "positions": None,
+    }

@@ -1,0 +1,84 @@
+"""Texts kept as one byte buffer, decoded when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nbest.parallel import kernel
+from nbest.types import Ints
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """H UTF-8 texts: text h is `buffer[starts[h]:ends[h]]`."""
+
+    buffer: Bytes  # [B]
+    starts: Ints  # [H]
+    ends: Ints  # [H]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Texts:
+        """Texts from strings (lone surrogates, which UTF-8 cannot hold, become '?')."""
+        pieces = [text.encode("utf-8", "replace") for text in texts]
+        ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64)
+        starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[: len(pieces)]
+        return cls(np.frombuffer(b"".join(pieces), np.uint8), starts, ends)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, index: int) -> str:
+        return self.raw(index).decode("utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[index] for index in range(len(self)))
+
+    def raw(self, index: int) -> bytes:
+        """The bytes of one text."""
+        return self.buffer[self.starts[index] : self.ends[index]].tobytes()
+
+    def take(self, index: Ints) -> Texts:
+        """The texts at these places, in this order; shares the buffer."""
+        return Texts(self.buffer, self.starts[index], self.ends[index])
+
+    def compact(self) -> Texts:
+        """The same texts in a buffer that holds nothing else."""
+        buffer, starts, ends = _compact(self.buffer, self.starts, self.ends)
+        return Texts(buffer, starts, ends)
+
+    def numbers(self) -> Ints:
+        """[H] a number for each text, equal for equal texts, counting up from 0 in order of first appearance."""
+        seen: dict[bytes, int] = {}
+        return np.array([seen.setdefault(self.raw(h), len(seen)) for h in range(len(self))], np.int64)
+
+
+def concatenate(parts: list[Texts]) -> Texts:
+    """All texts of all parts, one after the other."""
+    shifts = np.cumsum([0] + [len(part.buffer) for part in parts[:-1]], dtype=np.int64)
+    starts = np.concatenate([part.starts + shift for part, shift in zip(parts, shifts, strict=True)])
+    ends = np.concatenate([part.ends + shift for part, shift in zip(parts, shifts, strict=True)])
+    return Texts(np.concatenate([part.buffer for part in parts]), starts, ends)
+
+
+@kernel
+def _compact(buffer, starts, ends):
+    total = 0
+    for h in range(len(starts)):
+        total += ends[h] - starts[h]
+    out = np.empty(total, np.uint8)
+    new_starts = np.empty(len(starts), np.int64)
+    new_ends = np.empty(len(starts), np.int64)
+    at = 0
+    for h in range(len(starts)):
+        size = ends[h] - starts[h]
+        out[at : at + size] = buffer[starts[h] : ends[h]]
+        new_starts[h] = at
+        at += size
+        new_ends[h] = at
+    return out, new_starts, new_ends

@@ -1,0 +1,202 @@
+"""Words and characters of texts as numbers.
+
+Words are those of `str.split()`: maximal runs without Unicode white space. Each distinct word is hashed from its
+bytes in a kernel and becomes a Python string once, however often it occurs, so that anything slow (a tokeniser,
+lower-casing) is done once per distinct word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nbest.corpus.texts import Texts, concatenate
+from nbest.parallel import kernel
+from nbest.types import Ints
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words of H texts: those of text h are `ids[offsets[h]:offsets[h + 1]]`, numbers into a shared vocabulary."""
+
+    offsets: Ints  # [H+1]
+    ids: npt.NDArray[np.int32]  # [T]
+
+    def lengths(self) -> Ints:
+        """[H] number of words of each text."""
+        return np.diff(self.offsets)
+
+    def of(self, index: int) -> npt.NDArray[np.int32]:
+        """Word numbers of one text."""
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+
+def intern(*parts: Texts) -> tuple[list[Words], list[str]]:
+    """Words of each part, and the vocabulary that their numbers point into (in order of first appearance)."""
+    joined = concatenate(list(parts))
+    offsets, ids, starts, ends = _intern(joined.buffer, joined.starts, joined.ends)
+    vocabulary = list(Texts(joined.buffer, starts, ends))
+    return _cut(parts, offsets, ids), vocabulary
+
+
+def characters(*parts: Texts, spaces: bool = False) -> list[Words]:
+    """Code points of each part, white space left out unless `spaces`."""
+    out = []
+    for part in parts:
+        offsets, ids = _code_points(part.buffer, part.starts, part.ends, spaces)
+        out.append(Words(offsets, ids))
+    return out
+
+
+def _cut(parts: tuple[Texts, ...], offsets: Ints, ids: npt.NDArray[np.int32]) -> list[Words]:
+    out, at = [], 0
+    for part in parts:
+        low, high = offsets[at], offsets[at + len(part)]
+        out.append(Words(offsets[at : at + len(part) + 1] - low, ids[low:high]))
+        at += len(part)
+    return out
+
+
+@kernel
+def _space(buffer, at, end):
+    """Width in bytes of the white space at this place, as `str.isspace` sees it; 0 if there is none."""
+    byte = buffer[at]
+    if byte <= 32:
+        return 1 if byte == 32 or 9 <= byte <= 13 or 28 <= byte <= 31 else 0
+    if byte < 0xC2:
+        return 0
+    if byte == 0xC2 and at + 1 < end:
+        return 2 if buffer[at + 1] == 0x85 or buffer[at + 1] == 0xA0 else 0
+    if at + 2 >= end:
+        return 0
+    second, third = buffer[at + 1], buffer[at + 2]
+    if byte == 0xE1:
+        return 3 if second == 0x9A and third == 0x80 else 0
+    if byte == 0xE2:
+        if second == 0x80:
+            return 3 if third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF else 0
+        return 3 if second == 0x81 and third == 0x9F else 0
+    return 3 if byte == 0xE3 and second == 0x80 and third == 0x80 else 0
+
+
+@kernel
+def _same(buffer, start, other, size):
+    for k in range(size):
+        if buffer[start + k] != buffer[other + k]:
+            return False
+    return True
+
+
+@kernel
+def _grown(table, hashes, count):
+    """A table of twice the size with the same words."""
+    size = 2 * len(table)
+    out = np.full(size, -1, np.int32)
+    for word in range(count):
+        slot = hashes[word] & np.uint64(size - 1)
+        while out[slot] >= 0:
+            slot = (slot + np.uint64(1)) & np.uint64(size - 1)
+        out[slot] = word
+    return out
+
+
+@kernel
+def _doubled(array, used):
+    out = np.empty(2 * len(array), array.dtype)
+    out[:used] = array[:used]
+    return out
+
+
+@kernel
+def _intern(buffer, starts, ends):
+    """Offsets and numbers of all words, and the first place of each distinct word; open addressing on FNV-1a."""
+    table = np.full(1 << 12, -1, np.int32)
+    hashes = np.empty(1 << 11, np.uint64)
+    first = np.empty(1 << 11, np.int64)
+    last = np.empty(1 << 11, np.int64)
+    ids = np.empty(max(16, len(buffer) // 4), np.int32)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    count = 0
+    total = 0
+    for h in range(len(starts)):
+        at = starts[h]
+        end = ends[h]
+        while at < end:
+            width = _space(buffer, at, end)
+            if width:
+                at += width
+                continue
+            begin = at
+            code = np.uint64(0xCBF29CE484222325)
+            while at < end and (33 <= buffer[at] < 0xC2 or not _space(buffer, at, end)):
+                code = (code ^ np.uint64(buffer[at])) * np.uint64(0x100000001B3)
+                at += 1
+            code ^= code >> np.uint64(29)
+            size = at - begin
+            slot = code & np.uint64(len(table) - 1)
+            word = -1
+            while table[slot] >= 0:
+                other = table[slot]
+                if (
+                    hashes[other] == code
+                    and last[other] - first[other] == size
+                    and _same(buffer, begin, first[other], size)
+                ):
+                    word = other
+                    break
+                slot = (slot + np.uint64(1)) & np.uint64(len(table) - 1)
+            if word < 0:
+                word = count
+                table[slot] = word
+                if count == len(hashes):
+                    hashes, first, last = _doubled(hashes, count), _doubled(first, count), _doubled(last, count)
+                hashes[word], first[word], last[word] = code, begin, at
+                count += 1
+                if 2 * count > len(table):
+                    table = _grown(table, hashes, count)
+            if total == len(ids):
+                ids = _doubled(ids, total)
+            ids[total] = word
+            total += 1
+        offsets[h + 1] = total
+    return offsets, ids[:total].copy(), first[:count].copy(), last[:count].copy()
+
+
+@kernel
+def _code_points(buffer, starts, ends, spaces):
+    size = 0
+    for h in range(len(starts)):
+        size += ends[h] - starts[h]
+    ids = np.empty(size, np.int32)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    total = 0
+    for h in range(len(starts)):
+        at = starts[h]
+        end = ends[h]
+        while at < end:
+            byte = np.int32(buffer[at])
+            if byte < 0x80:
+                width = 1
+                point = byte
+            elif byte < 0xE0:
+                width = 2
+                point = (byte & 0x1F) << 6 | (buffer[at + 1] & 0x3F)
+            elif byte < 0xF0:
+                width = 3
+                point = (byte & 0x0F) << 12 | np.int32(buffer[at + 1] & 0x3F) << 6 | (buffer[at + 2] & 0x3F)
+            else:
+                width = 4
+                point = (
+                    (byte & 0x07) << 18
+                    | np.int32(buffer[at + 1] & 0x3F) << 12
+                    | np.int32(buffer[at + 2] & 0x3F) << 6
+                    | (buffer[at + 3] & 0x3F)
+                )
+            if spaces or not _space(buffer, at, end):
+                ids[total] = point
+                total += 1
+            at += width
+        offsets[h + 1] = total
+    return offsets, ids[:total].copy()

@@ -1,0 +1,117 @@
+"""Collects hypotheses one by one, whatever the format, and makes checked lists of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nbest import segments
+from nbest.corpus import NBest, Origin, Texts
+from nbest.errors import FormatError
+
+
+class Builder:
+    """Groups hypotheses by segment id in order of first appearance; every complaint names file and line.
+
+    Every hypothesis must have the same dense features; sparse ones (absent means 0) are given apart.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self._segments: dict[str, int] = {}
+        self._references: dict[str, tuple[str, ...]] = {}
+        self._sources: dict[str, str] = {}
+        self._owners: list[int] = []
+        self._texts: list[str] = []
+        self._names: tuple[str, ...] | None = None
+        self._rows: list[tuple[float, ...]] = []
+        self._sparse_names: dict[str, int] = {}
+        self._sparse: list[tuple[int, int, float]] = []
+
+    def segment(
+        self, name: str, references: Sequence[str] | None = None, source: str | None = None, line: int | None = None
+    ) -> None:
+        """Declare a segment, so that it is there even with an empty list, and what belongs to it."""
+        self._segments.setdefault(name, len(self._segments))
+        if references:
+            self._references[name] = tuple(references)
+        if source is not None:
+            self._sources[name] = source
+
+    def hypothesis(
+        self,
+        segment: str,
+        text: str,
+        features: Mapping[str, float],
+        line: int | None,
+        sparse: Mapping[str, float] | None = None,
+    ) -> None:
+        """Add a hypothesis to the list of a segment."""
+        for name, value in (*features.items(), *(sparse or {}).items()):
+            if not math.isfinite(value):
+                raise FormatError(self.path, line, f"feature {name!r} must be a finite number, got {value}")
+        if self._names is None:
+            self._names = tuple(features)
+        if features.keys() != set(self._names):
+            self._complain_of_names(features, line)
+        row = len(self._rows)
+        self._owners.append(self._segments.setdefault(segment, len(self._segments)))
+        self._texts.append(text)
+        self._rows.append(tuple(features[name] for name in self._names))
+        for name, value in (sparse or {}).items():
+            column = self._sparse_names.setdefault(name, len(self._sparse_names))
+            self._sparse.append((row, column, value))
+
+    def _complain_of_names(self, features: Mapping[str, float], line: int | None) -> None:
+        known = self._names or ()
+        missing = [name for name in known if name not in features]
+        if missing:
+            message = f"feature {missing[0]!r} is missing; every hypothesis needs {', '.join(known)}"
+        else:
+            extra = next(name for name in features if name not in known)
+            message = f"feature {extra!r} is not in the hypotheses before; they have {', '.join(known) or 'none'}"
+        raise FormatError(self.path, line, message)
+
+    def build(self, origins: Mapping[str, Origin] | None = None) -> NBest:
+        """The lists; an input without any segment is an error."""
+        if not self._segments:
+            raise FormatError(self.path, None, "no hypotheses in it; expected at least one segment")
+        names = list(self._segments)
+        owners = np.array(self._owners, np.int64)
+        rows = np.argsort(owners, kind="stable")
+        in_order = bool((np.diff(rows) == 1).all())
+        features = np.array(self._rows, np.float64).reshape(len(self._rows), len(self._names or ()))
+        return NBest(
+            offsets=segments.offsets_of(np.bincount(owners, minlength=len(names))),
+            features=features[rows],
+            feature_names=self._names or (),
+            ids=tuple(names),
+            texts=Texts.of(self._texts).take(rows),
+            references=self._complete(self._references, names, "references"),
+            sources=self._complete(self._sources, names, "source"),
+            sparse=self._sparse_matrix(rows),
+            sparse_names=tuple(self._sparse_names),
+            positions=None if in_order else rows,
+            origins=origins or {},
+        )
+
+    def _complete(self, given: dict, names: list[str], what: str) -> tuple | None:  # type: ignore[type-arg]
+        """One entry a segment, or None when no segment has any."""
+        if not given:
+            return None
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise FormatError(self.path, None, f"segment {missing[0]!r} has no {what} while others have")
+        return tuple(given[name] for name in names)
+
+    def _sparse_matrix(self, rows):  # type: ignore[no-untyped-def]
+        if not self._sparse:
+            return None
+        from scipy.sparse import coo_array
+
+        row, column, value = zip(*self._sparse, strict=True)
+        shape = (len(self._rows), len(self._sparse_names))
+        return coo_array((np.array(value, np.float64), (row, column)), shape=shape).tocsr()[rows]

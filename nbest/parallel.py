@@ -1,0 +1,53 @@
+"""Kernels over ranges of segments, in a thread pool.
+
+A kernel is compiled by Numba, releases the interpreter lock and writes only to its own rows, so the result
+does not depend on the number of threads. Sums over segments are made by the caller, in segment order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+from nbest.errors import ParameterError
+from nbest.types import Ints
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
+"""How every kernel is compiled: cached on disk, without the interpreter lock."""
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads to use; None means all cores this process may run on."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads < 1:
+        raise ParameterError(f"'threads' must be >= 1, got {threads}")
+    return threads
+
+
+def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> list[R]:
+    """`[function(x) for x in items]`, in order, on several threads."""
+    items = list(items)
+    workers = min(thread_count(threads), len(items))
+    if workers <= 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(function, items))
+
+
+def over_ranges(function: Callable[[int, int], Any], offsets: Ints, threads: int | None = None) -> None:
+    """Call `function(low, high)` on ranges of segments that share the items evenly and cover all of them."""
+    workers = thread_count(threads)
+    goals = offsets[0] + (offsets[-1] - offsets[0]) * np.arange(workers + 1) // workers
+    cuts = np.searchsorted(offsets, goals)
+    cuts[0], cuts[-1] = 0, len(offsets) - 1
+    ranges = [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True) if a < b]
+    each(lambda bounds: function(*bounds), ranges, workers)
