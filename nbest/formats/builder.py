@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest, Origin, Texts
 from nbest.errors import FormatError
+from nbest.types import Ints
 
 
 class Builder:
     """Groups hypotheses by segment id in order of first appearance; every complaint names file and line.
 
     Every hypothesis must have the same dense features; sparse ones (absent means 0) are given apart.
+    Texts are there for all hypotheses or for none; so are references and sources of segments.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = path
         self._segments: dict[str, int] = {}
+        self._lines: dict[str, int | None] = {}
         self._references: dict[str, tuple[str, ...]] = {}
         self._sources: dict[str, str] = {}
         self._owners: list[int] = []
@@ -35,35 +39,66 @@ class Builder:
         self, name: str, references: Sequence[str] | None = None, source: str | None = None, line: int | None = None
     ) -> None:
         """Declare a segment, so that it is there even with an empty list, and what belongs to it."""
-        self._segments.setdefault(name, len(self._segments))
+        self._number(name, line)
         if references:
             self._references[name] = tuple(references)
         if source is not None:
             self._sources[name] = source
 
+    def has(self, name: str) -> bool:
+        """Whether a segment of this name was there before."""
+        return name in self._segments
+
+    def line(self, name: str) -> int | None:
+        """The line that a segment was first seen on."""
+        return self._lines[name]
+
     def hypothesis(
         self,
         segment: str,
-        text: str,
+        text: str | None,
         features: Mapping[str, float],
         line: int | None,
         sparse: Mapping[str, float] | None = None,
     ) -> None:
         """Add a hypothesis to the list of a segment."""
-        for name, value in (*features.items(), *(sparse or {}).items()):
+        row = len(self._rows)
+        self._rows.append(self._checked(features, line))
+        self._owners.append(self._number(segment, line))
+        if text is not None:
+            self._texts.append(text)
+        if len(self._texts) != (0 if text is None else row + 1):
+            what = "without text; those before have one" if text is None else "with text; those before have none"
+            raise FormatError(self.path, line, f"a hypothesis {what}")
+        for name, value in (sparse or {}).items():
+            self._add_sparse(row, name, value, line)
+
+    def _number(self, segment: str, line: int | None) -> int:
+        if segment not in self._segments:
+            self._segments[segment] = len(self._segments)
+            self._lines[segment] = line
+        return self._segments[segment]
+
+    def _checked(self, features: Mapping[str, float], line: int | None) -> tuple[float, ...]:
+        """The row of a hypothesis, in the order of the first one's names."""
+        for name, value in features.items():
             if not math.isfinite(value):
                 raise FormatError(self.path, line, f"feature {name!r} must be a finite number, got {value}")
         if self._names is None:
             self._names = tuple(features)
+        if tuple(features) == self._names:
+            return tuple(features.values())
         if features.keys() != set(self._names):
             self._complain_of_names(features, line)
-        row = len(self._rows)
-        self._owners.append(self._segments.setdefault(segment, len(self._segments)))
-        self._texts.append(text)
-        self._rows.append(tuple(features[name] for name in self._names))
-        for name, value in (sparse or {}).items():
-            column = self._sparse_names.setdefault(name, len(self._sparse_names))
-            self._sparse.append((row, column, value))
+        return tuple(features[name] for name in self._names)
+
+    def _add_sparse(self, row: int, name: str, value: float, line: int | None) -> None:
+        if not math.isfinite(value):
+            raise FormatError(self.path, line, f"feature {name!r} must be a finite number, got {value}")
+        column = self._sparse_names.setdefault(name, len(self._sparse_names))
+        if name in (self._names or ()):
+            raise FormatError(self.path, line, f"feature {name!r} is both dense and sparse")
+        self._sparse.append((row, column, value))
 
     def _complain_of_names(self, features: Mapping[str, float], line: int | None) -> None:
         known = self._names or ()
@@ -89,7 +124,7 @@ class Builder:
             features=features[rows],
             feature_names=self._names or (),
             ids=tuple(names),
-            texts=Texts.of(self._texts).take(rows),
+            texts=Texts.of(self._texts).take(rows) if len(self._texts) == len(self._rows) else None,
             references=self._complete(self._references, names, "references"),
             sources=self._complete(self._sources, names, "source"),
             sparse=self._sparse_matrix(rows),
@@ -98,17 +133,17 @@ class Builder:
             origins=origins or {},
         )
 
-    def _complete(self, given: dict, names: list[str], what: str) -> tuple | None:  # type: ignore[type-arg]
+    def _complete(self, given: dict[str, Any], names: list[str], what: str) -> tuple[Any, ...] | None:
         """One entry a segment, or None when no segment has any."""
         if not given:
             return None
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise FormatError(self.path, None, f"segment {missing[0]!r} has no {what} while others have")
+        for name in names:
+            if name not in given:
+                raise FormatError(self.path, self._lines[name], f"segment {name!r} has no {what} while others have")
         return tuple(given[name] for name in names)
 
-    def _sparse_matrix(self, rows):  # type: ignore[no-untyped-def]
-        if not self._sparse:
+    def _sparse_matrix(self, rows: Ints) -> Any:
+        if not self._sparse_names:
             return None
         from scipy.sparse import coo_array
 

@@ -1,0 +1,66 @@
+"""Scores computed elsewhere (COMET, a classifier, people), one number a hypothesis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nbest.corpus.texts import Texts
+from nbest.errors import CapabilityError, ParameterError
+from nbest.metrics.rates import versioned
+from nbest.types import Floats, Ints, References
+
+
+@dataclass(frozen=True, kw_only=True)
+class External:
+    """Mean of given values, in their own unit. Statistics: value, count (1).
+
+    `stats_of(values)` gives the statistics; there is nothing to compute from texts. The corpus score of no
+    hypotheses is 0. Losses are distances to the best of the values given together.
+    """
+
+    label: str = "external"
+    higher_is_better: bool = True
+
+    stat_names = ("value", "count")
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return self.label
+
+    def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
+        """Always a `CapabilityError`: the values come from outside."""
+        raise CapabilityError(
+            f"{self.label} is not computed from texts; give one value for each hypothesis, as a column of the lists "
+            f"or a file with one number a line (in Python: External(label={self.label!r}).stats_of(values))"
+        )
+
+    def stats_of(self, values: npt.ArrayLike) -> Floats:
+        """[H, 2] statistics of values [H]."""
+        column = np.asarray(values, np.float64)
+        if column.ndim != 1:
+            raise ParameterError(f"values of {self.label} must be one number a hypothesis, got shape {column.shape}")
+        if not np.isfinite(column).all():
+            place = int(np.argmax(~np.isfinite(column)))
+            raise ParameterError(f"values of {self.label} must be finite, got {column[place]} for hypothesis {place}")
+        return np.stack([column, np.ones(len(column))], axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        """[...] mean value of totals [..., 2]; 0 where nothing was counted."""
+        totals = np.asarray(totals, np.float64)
+        value, count = totals[..., 0], totals[..., 1]
+        return np.divide(value, count, out=np.zeros(value.shape), where=count > 0)
+
+    def losses(self, stats: Floats) -> Floats:
+        """[H] largest value - value; for a cost the cost itself, or cost - smallest cost where one is negative."""
+        values = stats[:, 0]
+        if self.higher_is_better:
+            return np.asarray(values.max(initial=-np.inf) - values)
+        return np.asarray(values - min(values.min(initial=0.0), 0.0))
+
+    def signature(self, references: int = 1) -> str:
+        """The label and which way is better."""
+        return versioned(references, label=self.label, better="higher" if self.higher_is_better else "lower")

@@ -1,0 +1,157 @@
+"""Clipped n-gram matches of hypotheses against the references of their segment.
+
+The n-grams of a segment's references form a trie that its whole list shares. A node is an n-gram; its number is found
+by its first word (order 1) or by open addressing on (node of the n-gram without its last word, last word). Memory is
+linear in the length of the references, and clearing a table costs as much as filling it. Cost: at most `order` look-ups
+a word, fewer where the hypothesis leaves the references.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from nbest.corpus.words import Words
+from nbest.parallel import kernel, over_ranges
+from nbest.types import Ints
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def matches(
+    hypotheses: Words,
+    offsets: Ints,
+    references: Words,
+    first: Ints,
+    last: Ints,
+    order: int,
+    vocabulary: int,
+    threads: int | None = None,
+) -> npt.NDArray[np.int32]:
+    """[H, order] how many n-grams of each hypothesis are in its references, for n = 1 to `order`.
+
+    Hypotheses of segment i are `offsets[i]:offsets[i+1]`, its references `first[i]:last[i]` (none: no matches).
+    An n-gram counts at most as often as in the reference that has it most often. Word numbers are < `vocabulary`.
+    """
+    out = np.zeros((len(hypotheses.offsets) - 1, order), np.int32)
+    over_ranges(
+        lambda low, high: _matches(
+            low,
+            high,
+            offsets,
+            hypotheses.offsets,
+            hypotheses.ids,
+            first,
+            last,
+            references.offsets,
+            references.ids,
+            vocabulary,
+            out,
+        ),
+        offsets,
+        threads,
+    )
+    return out
+
+
+def totals(lengths: Ints, order: int) -> Ints:
+    """[..., order] number of n-grams of texts of these lengths, for n = 1 to `order`."""
+    return np.maximum(lengths[..., None] - np.arange(order), 0)
+
+
+@kernel
+def _bits(nodes):
+    """Size of a table for this many nodes, as a power of two at least twice as large."""
+    bits = 4
+    while (1 << bits) < 2 * nodes:
+        bits += 1
+    return bits
+
+
+@kernel
+def _slot(keys, bits, key):
+    """Where the key is, or the free slot where it belongs."""
+    slot = np.int64((np.uint64(key) * _GOLDEN) >> np.uint64(64 - bits))
+    while keys[slot] >= 0 and keys[slot] != key:
+        slot = (slot + 1) & ((1 << bits) - 1)
+    return slot
+
+
+@kernel
+def _add(words, order, nodes, unigrams, keys, values, bits, seen, limits):
+    """Add the n-grams of one reference; returns the number of nodes. Node 0 is the empty n-gram."""
+    size = len(words)
+    for start in range(size):
+        node = 0
+        for at in range(start, min(start + order, size)):
+            if at == start:
+                if unigrams[words[at]] == 0:
+                    nodes += 1
+                    unigrams[words[at]] = nodes
+                node = unigrams[words[at]]
+            else:
+                key = np.int64(node) << 32 | np.int64(words[at])
+                slot = _slot(keys, bits, key)
+                if keys[slot] < 0:
+                    nodes += 1
+                    keys[slot] = key
+                    values[slot] = nodes
+                node = values[slot]
+            seen[node] += 1
+            limits[node] = max(limits[node], seen[node])
+    seen[: nodes + 1] = 0
+    return nodes
+
+
+@kernel
+def _walk(words, order, unigrams, keys, values, bits, left, out):
+    """Count the matches of one hypothesis, using up what is `left` of each n-gram."""
+    size = len(words)
+    for start in range(size):
+        node = unigrams[words[start]]
+        if node == 0:
+            continue
+        if left[node] > 0:
+            left[node] -= 1
+            out[0] += 1
+        for at in range(start + 1, min(start + order, size)):
+            if unigrams[words[at]] == 0:
+                break
+            slot = _slot(keys, bits, np.int64(node) << 32 | np.int64(words[at]))
+            if keys[slot] < 0:
+                break
+            node = values[slot]
+            if left[node] > 0:
+                left[node] -= 1
+                out[at - start] += 1
+
+
+@kernel
+def _matches(low, high, offsets, hyp_offsets, hyp_ids, first, last, ref_offsets, ref_ids, vocabulary, out):
+    order = out.shape[1]
+    most = 0
+    for segment in range(low, high):
+        if first[segment] < last[segment]:
+            most = max(most, ref_offsets[last[segment]] - ref_offsets[first[segment]])
+    unigrams = np.zeros(vocabulary, np.int32)
+    keys = np.empty(1 << _bits(most * order), np.int64)
+    values = np.empty(len(keys), np.int32)
+    limits = np.zeros(most * order + 1, np.int32)
+    seen = np.zeros(most * order + 1, np.int32)
+    left = np.empty(most * order + 1, np.int32)
+    for segment in range(low, high):
+        if first[segment] >= last[segment] or offsets[segment] == offsets[segment + 1]:
+            continue
+        begin, end = ref_offsets[first[segment]], ref_offsets[last[segment]]
+        bits = _bits((end - begin) * order)
+        keys[: 1 << bits] = -1
+        nodes = 0
+        for reference in range(first[segment], last[segment]):
+            words = ref_ids[ref_offsets[reference] : ref_offsets[reference + 1]]
+            nodes = _add(words, order, nodes, unigrams, keys, values, bits, seen, limits)
+        for h in range(offsets[segment], offsets[segment + 1]):
+            left[: nodes + 1] = limits[: nodes + 1]
+            _walk(hyp_ids[hyp_offsets[h] : hyp_offsets[h + 1]], order, unigrams, keys, values, bits, left, out[h])
+        limits[: nodes + 1] = 0
+        for at in range(begin, end):
+            unigrams[ref_ids[at]] = 0

@@ -1,0 +1,29 @@
+"""Ratios of totals in percent, defined where the denominator is 0."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbest.types import Floats
+
+
+def percent(part: Floats, whole: Floats) -> Floats:
+    """[...] 100 part / whole; 0 where the whole is 0."""
+    part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
+    return 100.0 * np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
+
+
+def error_rate(totals: Floats) -> Floats:
+    """[...] 100 errors / length of totals [..., 2]; where the length is 0: 100 with errors, 0 without (as sacrebleu)."""
+    totals = np.asarray(totals, np.float64)
+    errors, lengths = totals[..., 0], totals[..., 1]
+    return np.where(lengths > 0, percent(errors, lengths), np.where(errors > 0, 100.0, 0.0))
+
+
+def versioned(references: int, **options: object) -> str:
+    """A signature in sacrebleu's form for a metric of our own: `nrefs:1|key:value|...|version:nbest-0.1.0`."""
+    from importlib.metadata import version
+
+    said = {"nrefs": "var" if references == -1 else references, **options, "version": f"nbest-{version('nbest')}"}
+    words = {True: "yes", False: "no"}
+    return "|".join(f"{key}:{words[value] if isinstance(value, bool) else value}" for key, value in said.items())

@@ -1,0 +1,66 @@
+"""Translation edit rate, by sacrebleu."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from nbest.corpus.texts import Texts
+from nbest.metrics.rates import error_rate
+from nbest.metrics.references import flatten
+from nbest.types import Floats, Ints, References
+
+
+@dataclass(frozen=True, kw_only=True)
+class TER:
+    """Translation edit rate in percent, lower is better: 100 edits / average reference length.
+
+    Snover et al. (2006), AMTA 223-231, as sacrebleu computes it: edits are insertions, deletions, substitutions and
+    shifts of words, fewest over the references. Statistics: edits, ref_len. Options are sacrebleu's.
+    Cost: plain Python, cubic in the length of a text; each distinct text of a segment is done once.
+    """
+
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: bool = False
+    case_sensitive: bool = False
+
+    name = "TER"
+    higher_is_better = False
+    stat_names = ("edits", "ref_len")
+
+    def _sacrebleu(self) -> Any:
+        from sacrebleu.metrics.ter import TER
+
+        return TER(**asdict(self))
+
+    def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
+        """[H, 2] edits and average length of the references."""
+        flatten(texts, offsets, references)
+        ter = self._sacrebleu()
+        out = np.zeros((len(texts), 2))
+        for segment, group in enumerate(references):
+            known = ter._extract_reference_info([ter._preprocess_segment(text) for text in group])
+            done: dict[str, list[float]] = {}
+            for h in range(offsets[segment], offsets[segment + 1]):
+                line = ter._preprocess_segment(texts[h])
+                if line not in done:
+                    done[line] = ter._compute_segment_statistics(line, known)
+                out[h] = done[line]
+        return out
+
+    def score(self, totals: Floats) -> Floats:
+        """[...] edit rate of totals [..., 2]."""
+        return error_rate(totals)
+
+    def losses(self, stats: Floats) -> Floats:
+        """[H] number of edits."""
+        return np.array(stats[:, 0])
+
+    def signature(self, references: int = 1) -> str:
+        """sacrebleu's signature."""
+        ter = self._sacrebleu()
+        ter.num_refs = references
+        return str(ter.get_signature())
