@@ -34,6 +34,7 @@ import wave
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,6 @@ FEATURES = {
     "words": 0,
     "pauses": 0,
     "confidence": 2,
-    "expected": 2,
     "rhythm": 2,
     "phones": 0,
     "phone_match": 0,
@@ -195,18 +195,14 @@ class Lattice:
     def pruned(self, posteriors: dict[tuple[int, int], float]) -> Lattice:
         """The same lattice without links below MIN_LINK_POSTERIOR."""
         links = {
-            node: [
-                (target, score)
-                for target, score in outgoing
-                if posteriors[node, target] >= MIN_LINK_POSTERIOR
-            ]
+            node: [(target, score) for target, score in outgoing if posteriors[node, target] >= MIN_LINK_POSTERIOR]
             for node, outgoing in self.links.items()
         }
         return replace(self, links=links)
 
     def topological(self) -> list[int]:
         """Node numbers, every node before its successors."""
-        degree = defaultdict(int)
+        degree: dict[int, int] = defaultdict(int)
         for outgoing in self.links.values():
             for target, _ in outgoing:
                 degree[target] += 1
@@ -384,11 +380,7 @@ class Search:
                 else:
                     word = self._base[target]
                     history = (newer, older) if older else (newer,)
-                    score = (
-                        acoustic
-                        + weights.lm * self._lm.logprob(word, *history)
-                        + weights.word
-                    )
+                    score = acoustic + weights.lm * self._lm.logprob(word, *history) + weights.word
                     following = (target, newer, word)
                 outgoing.append((following, score))
                 if following not in self.arcs:
@@ -413,11 +405,7 @@ class Search:
 
     def words_of(self, nodes: Iterable[int]) -> list[str]:
         """The word string of a path."""
-        return [
-            self._base[node]
-            for node in nodes
-            if not is_filler(self.lattice.words[node])
-        ]
+        return [self._base[node] for node in nodes if not is_filler(self.lattice.words[node])]
 
     def best_strings(self, count: int) -> list[Found]:
         """The best paths of the `count` best distinct word strings, in order.
@@ -470,7 +458,7 @@ class Search:
             nodes.append(node)
         nodes.reverse()
         acoustic = 0.0
-        for node, following in zip(nodes, nodes[1:]):
+        for node, following in pairwise(nodes):
             acoustic += dict(self.lattice.links[node])[following]
             acoustic -= self.penalty(following)
         return Found(total, nodes, acoustic)
@@ -548,8 +536,9 @@ def distance(first: Sequence[str], second: Sequence[str]) -> int:
     for i, a in enumerate(first, 1):
         diagonal, row[0] = row[0], i
         for j, b in enumerate(second, 1):
-            diagonal, row[j] = row[j], min(
-                row[j] + 1, row[j - 1] + 1, diagonal + (a != b)
+            diagonal, row[j] = (
+                row[j],
+                min(row[j] + 1, row[j - 1] + 1, diagonal + (a != b)),
             )
     return row[-1]
 
@@ -603,9 +592,7 @@ class Recogniser:
         heard = self._free_phones(audio)
         return {
             "onebest": hypothesis.hypstr,
-            "hypotheses": [
-                self._describe(search, found, posteriors, heard) for found in paths
-            ],
+            "hypotheses": [self._describe(search, found, posteriors, heard) for found in paths],
         }
 
     def _describe(
@@ -620,9 +607,9 @@ class Recogniser:
         pauses = 0
         phones: list[str] = []
         rhythm: list[tuple[int, int]] = []
-        confidence = expected = 0.0
+        confidence = 0.0
         ends = [lattice.starts[node] for node in found.nodes[1:]] + [lattice.frames]
-        for node, end in zip(found.nodes, ends):
+        for node, end in zip(found.nodes, ends, strict=True):
             entry = lattice.words[node]
             begin = lattice.starts[node]
             if is_filler(entry):
@@ -634,7 +621,6 @@ class Recogniser:
             frames = posteriors.get(base_word(entry))
             posterior = 0.0 if frames is None else float(frames[begin:end].mean())
             confidence += math.log(max(posterior, MIN_POSTERIOR))
-            expected += posterior
         return {
             "text": " ".join(words),
             "total": found.total,
@@ -645,7 +631,6 @@ class Recogniser:
                 "words": len(words),
                 "pauses": pauses,
                 "confidence": confidence,
-                "expected": expected,
                 "rhythm": rhythm_score(rhythm),
                 "phones": len(phones),
                 "phone_match": -distance(phones, heard),
@@ -725,19 +710,14 @@ def to_segment(record: dict[str, Any]) -> dict[str, Any] | None:
     if result is None or len(result["hypotheses"]) < 2:
         return None
     own = result["onebest"]
-    hypotheses = sorted(
-        result["hypotheses"], key=lambda h: (h["text"] != own, -h["total"])
-    )
+    hypotheses = sorted(result["hypotheses"], key=lambda h: (h["text"] != own, -h["total"]))
     return {
         "id": record["id"],
         "references": [" ".join(normalise(record["sentence"]))],
         "hypotheses": [
             {
                 "text": hypothesis["text"],
-                "features": {
-                    name: round(hypothesis["features"][name], digits)
-                    for name, digits in FEATURES.items()
-                },
+                "features": {name: round(hypothesis["features"][name], digits) for name, digits in FEATURES.items()},
             }
             for hypothesis in hypotheses
         ],
@@ -746,9 +726,7 @@ def to_segment(record: dict[str, Any]) -> dict[str, Any] | None:
 
 def write_lines(path: Path, segments: Iterable[dict[str, Any]]) -> None:
     """Write JSON lines, compressed by xz."""
-    text = "".join(
-        json.dumps(segment, separators=(",", ":")) + "\n" for segment in segments
-    )
+    text = "".join(json.dumps(segment, separators=(",", ":")) + "\n" for segment in segments)
     packed = lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
     path.write_bytes(packed)
 
@@ -758,10 +736,7 @@ def summary(name: str, segments: Sequence[dict[str, Any]]) -> str:
     words = first = best = 0
     for segment in segments:
         reference = segment["references"][0].split()
-        errors = [
-            distance(reference, hypothesis["text"].split())
-            for hypothesis in segment["hypotheses"]
-        ]
+        errors = [distance(reference, hypothesis["text"].split()) for hypothesis in segment["hypotheses"]]
         words += len(reference)
         first += errors[0]
         best += min(errors)
@@ -800,9 +775,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     )
     parser.add_argument("--nbest", type=int, default=100, help="hypotheses a sentence")
     parser.add_argument("--jobs", type=int, default=1, help="processes to use")
-    parser.add_argument(
-        "--limit", type=int, default=None, help="use only this many sentences"
-    )
+    parser.add_argument("--limit", type=int, default=None, help="use only this many sentences")
     return parser.parse_args(arguments)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from nbest.errors import FormatError
 from nbest.files import read_lines
+
+_PAIR = re.compile(r"([^ \t]*)(.*)", re.DOTALL).fullmatch
 
 
 def read_archive(path: Path) -> dict[str, tuple[int, str]]:
@@ -15,13 +18,12 @@ def read_archive(path: Path) -> dict[str, tuple[int, str]]:
     while lines and not lines[-1].strip():
         lines.pop()
     for at, line in enumerate(lines, 1):
-        pieces = line.replace("\t", " ", 1).split(" ", 1) if "\t" in line[: line.find(" ")] else line.split(" ", 1)
-        key = pieces[0]
+        key, value = _PAIR(line).groups()  # type: ignore[union-attr]
         if not key:
             raise FormatError(path, at, "expected a key and a value, got a line that starts with white space")
         if key in entries:
             raise FormatError(path, at, f"key {key!r} is already on line {entries[key][0]}")
-        entries[key] = (at, pieces[1].strip(" \t") if len(pieces) > 1 else "")
+        entries[key] = (at, value.strip(" \t"))
     return entries
 
 

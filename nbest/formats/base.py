@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from nbest.corpus import NBest, Texts
 from nbest.errors import CapabilityError, FormatError
@@ -20,7 +22,13 @@ HEAD = 65536
 
 @dataclass(frozen=True)
 class Format:
-    """One file format. `read(path, *, data=None, **options)` takes bytes already read; `write(corpus, path, ...)`."""
+    """One file format. `read(path, *, data=None, **options)` takes bytes already read; `write(corpus, path, ...)`.
+
+    `keeps` says what a corpus has still after writing and reading, besides texts: "ids", "features" (all dense ones) or
+    "score" (one, which is called so afterwards), "sparse", "references" or "reference" (the first), "sources", "ragged"
+    (lists of several lengths), "empty" (lists without hypotheses). `example` is a small valid input, contents by file
+    name; it is read from the first file, or from the directory that holds them all. The contract tests use both.
+    """
 
     name: str
     read: Callable[..., NBest]
@@ -29,6 +37,8 @@ class Format:
     suffixes: tuple[str, ...]  # the first is the one to write; compression comes after it
     summary: str
     directory: bool = False  # the path is a directory or a prefix of several files
+    keeps: frozenset[str] = frozenset()
+    example: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def text_of(path: str | Path, data: bytes | None) -> str:
@@ -95,6 +105,8 @@ def one_score(corpus: NBest, name: str, score: str | None) -> Floats:
         return corpus.column("score")
     if len(corpus.feature_names) == 1:
         return corpus.column(corpus.feature_names[0])
+    if corpus.hypotheses == 0:
+        return np.empty(0)
     raise CapabilityError(
         f"{name} holds one score for each hypothesis and these lists have {len(corpus.feature_names)} features; "
         f"say which with score=NAME ({', '.join(corpus.feature_names) or 'none are there'})"

@@ -31,6 +31,7 @@ def read_espnet(path: str | Path) -> NBest:
     for ranks in jobs:
         for rank in ranks:
             _read_rank(builder, rank, with_tokens)
+    builder.path = path
     return builder.build()
 
 
@@ -85,4 +86,12 @@ FORMAT = Format(
     suffixes=(),
     summary="ESPnet2 decoding directory: output.K/{n}best_recog/{text,token,score}",
     directory=True,
+    example={
+        "output.1/1best_recog/text": "u1 a house\nu2 größer\n",
+        "output.1/1best_recog/token": "u1 ▁a ▁house\nu2 ▁größ er\n",
+        "output.1/1best_recog/score": "u1 tensor(-3.25)\nu2 -1.5\n",
+        "output.1/2best_recog/text": "u1 a mouse\nu2 \n",
+        "output.1/2best_recog/token": "u1 ▁a ▁mouse\nu2\n",
+        "output.1/2best_recog/score": "u1 tensor(-4.5, device='cuda:0')\nu2 -2\n",
+    },
 )

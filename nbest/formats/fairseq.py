@@ -49,12 +49,9 @@ def read_fairseq(path: str | Path, *, data: bytes | None = None) -> NBest:
         builder.segment(name, references, segment.source, segment.line)
         for line, text, features in _hypotheses(path, name, segment):
             builder.hypothesis(name, text, features, line)
-    corpus = builder.build()
-    if "logprob" in corpus.feature_names:
-        origins = {"logprob": Origin(log_base=2.0)}
-    else:
-        origins = {"score": Origin(log_base=2.0, normalised="length")} if corpus.feature_names else {}
-    return builder.build(origins)
+    if any(segment.lines["P"] for segment in segments.values()):
+        return builder.build({"logprob": Origin(log_base=2.0)})
+    return builder.build({"score": Origin(log_base=2.0, normalised="length")})
 
 
 def _collect(path: str | Path, lines: list[str]) -> dict[str, _Segment]:
@@ -118,4 +115,9 @@ FORMAT = Format(
     sniff=_sniff,
     suffixes=(".fairseq",),
     summary="output of fairseq-generate: S-, T-, H-, D- and P- lines",
+    example={
+        "gen.fairseq": "2024-01-01 | INFO | loading\nS-1\tein Haus\nT-1\ta house\nH-1\t-0.5\ta hou@@ se\n"
+        "D-1\t-0.5\ta house\nP-1\t-0.25 -0.5 -0.75 -0.5\nS-0\tgrün\nT-0\tgreen\nH-0\t-0.5\tgreen\nD-0\t-0.5\tgreen\n"
+        "P-0\t-0.5 -0.5\nH-0\t-1.5\tgré@@ en\nD-0\t-1.5\tgréen\nP-0\t-1 -2\n| Generate test with beam=2\n"
+    },
 )

@@ -92,4 +92,6 @@ FORMAT = Format(
     sniff=_sniff,
     suffixes=(".flat",),
     summary="plain text, n lines for each segment (n=) or blocks headed NC=<k>",
+    keeps=frozenset({"ragged", "empty"}),
+    example={"dev.flat": "NC=2\na house\na mouse\nNC=0\nNC=1\ngrößer\n"},
 )

@@ -75,4 +75,9 @@ FORMAT = Format(
     sniff=_sniff,
     suffixes=(".hyporadise.json",),
     summary='HyPoradise JSON: [{"input": [texts], "output": reference}]',
+    keeps=frozenset({"reference", "ragged", "empty"}),
+    example={
+        "dev.hyporadise.json": '[\n  {"input": ["a house", "a mouse", "a house"], "output": "a house"},\n'
+        '  {"input1": "größer", "input2": ["grosser", ""], "output": "größer"}\n]\n'
+    },
 )

@@ -111,8 +111,6 @@ def _value(path: str | Path, line: int, text: str, at: int) -> tuple[Any, int]:
     except json.JSONDecodeError as error:
         where = line + text.count("\n", at, error.pos)
         raise FormatError(path, where, f"not valid JSON: {error.msg} at column {error.colno}") from None
-    except StopIteration:
-        raise FormatError(path, line, "not valid JSON: a value is missing") from None
     except _RefusedError as error:
         raise FormatError(path, line, str(error)) from None
     except RecursionError:

@@ -141,4 +141,12 @@ FORMAT = Format(
     sniff=_sniff,
     suffixes=(".jsonl", ".ndjson"),
     summary="JSON lines, one segment each: the format of nbest itself, which keeps everything",
+    keeps=frozenset({"ids", "features", "sparse", "references", "sources", "ragged", "empty"}),
+    example={
+        "dev.jsonl": '{"id": "u1", "source": "ein Haus", "references": ["a house"], "hypotheses": ['
+        '{"text": "a house", "features": {"am": -12.3, "lm": -4.5}}, '
+        '{"text": "one höuse", "features": {"am": -12, "lm": -5.25e0}, "sparse": {"bi:one house": 1}}]}\n'
+        '{"id": 7, "source": "", "references": ["x", "y"], "hypotheses": []}\n'
+        '{"source": "-", "references": ["-"], "hypotheses": [{"text": "", "features": {"lm": 0, "am": 0.5}}]}\n'
+    },
 )

@@ -19,6 +19,7 @@ from nbest.formats.builder import Builder
 
 _KEY = re.compile(r"(.+)-([0-9]+)").fullmatch
 _ARCHIVES = re.compile(r"archives\.([0-9]+)").fullmatch
+_INTEGERS = re.compile(r"[0-9 \t]*").fullmatch
 _SCORES = ("acwt", "lmwt")
 
 Name = Callable[[str], Path]  # where the file of this name is
@@ -40,6 +41,7 @@ def read_kaldi(path: str | Path, *, symbols: str | Path | None = None, scores: S
     table = _table(Path(symbols) if symbols is not None else root / "words.txt", symbols is not None)
     for place in places:
         _read_archives(builder, place, names, table)
+    builder.path = path
     return builder.build({name: Origin(sign=-1) for name in names})
 
 
@@ -67,7 +69,7 @@ def _read_archives(builder: Builder, place: Name, names: list[str], table: dict[
     columns = {name: read_archive(place(name)) for name in names}
     for name, column in columns.items():
         check_same_keys(path, words, place(name), column)
-    integers = not spelt and all(map(str.isdecimal, (word for _, text in words.values() for word in text.split())))
+    integers = not spelt and all(_INTEGERS(text) for _, text in words.values())
     for key, (line, text) in words.items():
         found = _KEY(key)
         if not found:
@@ -94,10 +96,11 @@ def _table(path: Path, wanted: bool) -> dict[str, str] | None:
         return None
     table: dict[str, str] = {}
     for at, line in enumerate(read_lines(path), 1):
-        pieces = line.split()
+        pieces = line.replace("\t", " ").split(" ")
+        pieces = [piece for piece in pieces if piece]
         if not pieces:
             continue
-        if len(pieces) != 2 or not pieces[1].isdecimal():
+        if len(pieces) != 2 or not _INTEGERS(pieces[1]):
             raise FormatError(path, at, f"expected 'word number', got {shown(line)}")
         table[pieces[1]] = pieces[0]
     return table
@@ -117,4 +120,10 @@ FORMAT = Format(
     suffixes=(),
     summary="Kaldi nbest-to-linear archives: words, lmwt, acwt in a directory or with a prefix",
     directory=True,
+    example={
+        "words": "u-1-1 1 2\nu-1-2 1 3\nu2-1 \n",
+        "acwt": "u-1-1 12.5\nu-1-2 11.25\nu2-1 0\n",
+        "lmwt": "u-1-1 3\nu-1-2 4.5\nu2-1 1e-3\n",
+        "words.txt": "<eps> 0\na 1\nhouse 2\nmöuse 3\n",
+    },
 )

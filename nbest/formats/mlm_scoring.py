@@ -79,4 +79,10 @@ FORMAT = Format(
     sniff=_sniff,
     suffixes=(".mlm.json",),
     summary='mlm-scoring JSON: {"utt": {"hyp_1": {"score": ..., "text": ...}, "ref": ...}}',
+    keeps=frozenset({"ids", "features", "reference", "ragged", "empty"}),
+    example={
+        "dev.mlm.json": '{\n  "u1": {"hyp_1": {"score": -3.25, "text": "a house"},\n'
+        '    "hyp_2": {"score": -4, "text": "a mouse"}, "ref": "a house"},\n'
+        '  "u2": {"hyp_1": {"score": -0.1, "text": "größer"}, "ref": "größer"}\n}\n'
+    },
 )

@@ -21,9 +21,8 @@ from nbest.files import decode, read_bytes, split_lines
 from nbest.formats import moses_fast
 from nbest.formats.base import Format, head_lines, is_number, number, shown
 from nbest.formats.builder import Builder
-from nbest.formats.moses_writer import write_moses
+from nbest.formats.moses_writer import BAR, write_moses
 
-_BAR = re.compile(r"(?:(?<=[ \t])|^)\|\|\|(?=[ \t]|$)")
 _ID = re.compile(r"[ \t]*[^ \t|]+(?=\|\|\|(?:[ \t]|$))").match
 _PHRASES = re.compile(r"(?:[0-9]+(?:-[0-9]+)?=[0-9]+(?:-[0-9]+)?[ \t]*)+").fullmatch
 _EXPECTED = "lines of 'id ||| text ||| features'"
@@ -57,11 +56,13 @@ def read_moses(
 def _regular(path: str | Path, data: bytes) -> NBest | None:
     """The lists by the fast way, or None where a line is not regular; an error in that line is raised at once."""
     fields = split_fields(data[: data.find(b"\n") + 1 or None].decode("utf-8").rstrip("\r\n"))
-    if len(fields) < 3 or not _has_names(fields[2], 2):
+    if len(fields) < 3 or not _has_names(fields[2], 2) or "\t" in fields[2]:
         return None
     lists = moses_fast.parse(data, moses_fast.template(fields[2]))
     if isinstance(lists, int):
-        _row(path, lists + 1, split_lines(data.split(b"\n", lists + 1)[lists].decode("utf-8") + "\n")[0])
+        line = split_lines(data.split(b"\n", lists + 1)[lists].decode("utf-8-sig") + "\n")[0]
+        if line.strip():  # a blank one may stand at the end
+            _row(path, lists + 1, line)
         return None
     return lists
 
@@ -102,7 +103,7 @@ def split_fields(line: str) -> list[str]:
     glued = _ID(line)
     if glued:
         line = f"{glued[0]} {line[glued.end() :]}"
-    return [field.strip(" \t") for field in _BAR.split(line)]
+    return [field.strip(" \t") for field in BAR.split(line)]
 
 
 def _row(path: str | Path, line: int, text: str) -> Row:
@@ -132,7 +133,7 @@ def _has_names(field: str, place: int) -> bool:
         return False
     if field.startswith("WordScores=") or (place > 3 and _PHRASES(field)):
         return False
-    return any(token.find("=") > 0 or (token.endswith(":") and len(token) > 1) for token in _tokens(field))
+    return any(token.rfind("=") > 0 or (token.endswith(":") and len(token) > 1) for token in _tokens(field))
 
 
 def _total(fields: list[str]) -> str | None:
@@ -218,4 +219,10 @@ FORMAT = Format(
     sniff=_sniff,
     suffixes=(".nbest", ".moses"),
     summary="fields between |||: Moses old and new, Travatar, cdec, Marian",
+    keeps=frozenset({"ids", "features", "sparse", "ragged"}),
+    example={
+        "dev.nbest": "0 ||| the small house ||| LM0= -1.75 TM0= -1.38 -2.19 pp_a= 1 ||| -4.42 ||| 0-0 1-1\n"
+        "1 ||| größer ||| LM0= -2e-3 TM0= 0 .5 ||| 0.1 ||| 0=0\n"
+        "0 |||  ||| LM0= +3 TM0= -1 -2 ||| -4 |||\n"
+    },
 )

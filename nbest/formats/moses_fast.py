@@ -59,9 +59,7 @@ def parse(data: bytes, columns: Pieces) -> NBest | int:
     failed = np.full(count, False)
 
     def part(low: int, high: int) -> None:
-        _parse(
-            buffer, starts, ends, low, high, prefixes, bounds, _POWERS, numbers, texts, features, hard, failed
-        )
+        _parse(buffer, starts, ends, low, high, prefixes, bounds, _POWERS, numbers, texts, features, hard, failed)
 
     over_ranges(part, np.append(starts, len(buffer)) - starts[0])
     if failed.any():

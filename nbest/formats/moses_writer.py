@@ -12,7 +12,7 @@ from nbest.files import replacing
 from nbest.formats.base import need_one_line, need_texts, shown, sparse_row
 from nbest.types import Floats
 
-_BAR = re.compile(r"(?:(?<=[ \t])|^)\|\|\|(?=[ \t]|$)")
+BAR = re.compile(r"(?:(?<=[ \t])|^)\|\|\|(?=[ \t]|$)")
 
 
 def write_moses(corpus: NBest, path: str | Path, *, scores: Floats | None = None, numbered: bool = False) -> None:
@@ -27,6 +27,8 @@ def write_moses(corpus: NBest, path: str | Path, *, scores: Floats | None = None
     groups = _groups(corpus.feature_names)
     for name in (*groups, *corpus.sparse_names):
         _need_token(name, "the feature name")
+    if "WordScores" in groups:
+        raise CapabilityError("moses cannot hold a feature called 'WordScores', which means scores of words there")
     bare = scores is None and not corpus.feature_names and not corpus.sparse_names  # a total of 0 would be a feature
     with replacing(path) as file:
         for i, segment in enumerate(corpus.ids):
@@ -60,12 +62,12 @@ def _features(corpus: NBest, groups: dict[str, list[int]], h: int) -> str:
 
 
 def _need_token(name: str, what: str) -> str:
-    if not name or name == "|||" or re.search(r"[ \t\n\r]", name):
-        raise CapabilityError(f"moses cannot hold {what} {shown(name)}: it must have no white space and not be empty")
+    if not name or "|||" in name or re.search(r"[ \t\n\r]", name):
+        raise CapabilityError(f"moses cannot hold {what} {shown(name)}: it must not be empty, hold white space or bars")
     return name
 
 
 def _need_text(text: str, segment: str) -> str:
-    if _BAR.search(need_one_line(text, "moses", f"segment {segment!r}")):
+    if BAR.search(need_one_line(text, "moses", f"segment {segment!r}")):
         raise CapabilityError(f"moses cannot hold a text with '|||' in it (segment {segment!r}); write jsonl")
     return text

@@ -120,4 +120,10 @@ FORMAT = Format(
     sniff=_sniff,
     suffixes=(".tsv", ".nemo"),
     summary="NeMo beams: 'text TAB score' lines and a manifest",
+    keeps=frozenset({"ids", "score", "reference"}),
+    example={
+        "beams.tsv": "a house\t-3.25\na mouse\t-4\ngrößer\t-1e-1\n\t-7.5\n",
+        "beams.tsv.manifest.json": '{"audio_filepath": "a.wav", "duration": 1.5, "text": "a house"}\n'
+        '{"audio_filepath": "b.wav", "duration": 2, "text": "größer"}\n',
+    },
 )

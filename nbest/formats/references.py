@@ -71,8 +71,8 @@ def _by_id(lines: list[str], ids: list[str], separator: str | None) -> dict[str,
 
 
 def _first_word(line: str) -> tuple[str, str, str]:
-    name, _, text = line.replace("\t", " ", 1).partition(" ") if "\t" in line.split(" ")[0] else line.partition(" ")
-    return name, " ", text.strip(" ")
+    name = re.split(r"[ \t]", line, maxsplit=1)[0]
+    return name, " ", line[len(name) :].strip(" \t")
 
 
 def _complaint(lines: list[str], ids: list[str], wanted: int) -> str:

@@ -57,4 +57,8 @@ FORMAT = Format(
     sniff=_sniff,
     suffixes=(".wenet",),
     summary="WeNet: 'wav <id>' and 'candidate <score> <text>' lines",
+    keeps=frozenset({"ids", "score", "ragged", "empty"}),
+    example={
+        "dev.wenet": "wav u1\ncandidate -3.25 a house\ncandidate -4 a mouse\nwav u2\nwav u3\ncandidate -1e-1 größer\n"
+    },
 )

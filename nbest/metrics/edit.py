@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -120,8 +121,7 @@ def _strings(words: Words) -> list[str]:
     points = words.ids.astype("<u4")
     points[points >= _SURROGATES[0]] += _SURROGATES[1] - _SURROGATES[0]
     joined = points.tobytes().decode("utf-32-le")
-    bounds = words.offsets.tolist()
-    return [joined[low:high] for low, high in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [joined[low:high] for low, high in pairwise(words.offsets.tolist())]
 
 
 def _renumbered(hyps: Words, offsets: Ints, refs: Words, groups: Ints) -> tuple[Words, Words]:

@@ -34,6 +34,7 @@ def matches(
     An n-gram counts at most as often as in the reference that has it most often. Word numbers are < `vocabulary`.
     """
     out = np.zeros((len(hypotheses.offsets) - 1, order), np.int32)
+    offsets = np.array(offsets, np.int64)  # writable, or the kernel would be compiled again for read-only arrays
     over_ranges(
         lambda low, high: _matches(
             low,

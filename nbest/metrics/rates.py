@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from nbest.types import Floats
 
 
-def percent(part: Floats, whole: Floats) -> Floats:
+def percent(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
     """[...] 100 part / whole; 0 where the whole is 0."""
     part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
     return 100.0 * np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
 
 
 def error_rate(totals: Floats) -> Floats:
-    """[...] 100 errors / length of totals [..., 2]; where the length is 0: 100 with errors, 0 without (as sacrebleu)."""
+    """[...] 100 errors / length of totals [..., 2]; without length: 100 with errors, else 0 (as sacrebleu)."""
     totals = np.asarray(totals, np.float64)
     errors, lengths = totals[..., 0], totals[..., 1]
     return np.where(lengths > 0, percent(errors, lengths), np.where(errors > 0, 100.0, 0.0))

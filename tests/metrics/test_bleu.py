@@ -8,7 +8,8 @@ from sacrebleu import metrics as sacrebleu
 
 from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU
-from tests.metrics.corpora import corpora, nasty_texts, pairs, plain_texts, stats_of
+
+from .corpora import corpora, nasty_texts, pairs, plain_texts, stats_of
 
 texts = st.one_of(nasty_texts, plain_texts)
 SMOOTHINGS = [

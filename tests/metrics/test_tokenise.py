@@ -8,7 +8,8 @@ from sacrebleu.metrics.bleu import _get_tokenizer
 from nbest.corpus.texts import Texts
 from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics.tokenise import BY_WORD, _tokeniser, split_words, tokens
-from tests.metrics.corpora import nasty_texts
+
+from .corpora import nasty_texts
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 digits_and_marks = st.text("1a.,-& '\n\t。中٣", max_size=10)

@@ -1,0 +1,29 @@
+"""What adds or measures feature columns.
+
+`FEATURES` maps the kind of a recipe (`{"kind": "length"}`, further keys are options) to the function that adds its
+columns; a model keeps the recipes it was trained with and applies them to every corpus it scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from nbest.corpus import NBest
+from nbest.errors import look_up
+from nbest.features.standardise import within_scale
+from nbest.features.texts import agreement, length, rank
+
+FEATURES: dict[str, Callable[..., NBest]] = {"agreement": agreement, "length": length, "rank": rank}
+"""Features that can be added to any lists, by the name used on the command line."""
+
+
+def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
+    """The lists with the columns of these recipes, in their order."""
+    for recipe in recipes:
+        options = {key: value for key, value in recipe.items() if key != "kind"}
+        corpus = look_up(FEATURES, recipe["kind"], "feature")(corpus, **options)
+    return corpus
+
+
+__all__ = ["FEATURES", "agreement", "apply_recipes", "length", "rank", "within_scale"]

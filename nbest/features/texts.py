@@ -1,0 +1,47 @@
+"""Columns made from the texts and the order of a list alone, for any lists."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbest import segments
+from nbest.corpus import NBest, characters, intern
+from nbest.errors import CapabilityError, look_up
+from nbest.types import Floats
+
+
+def length(corpus: NBest) -> NBest:
+    """Adds `words` and `chars`: how many words and how many characters (white space apart) a hypothesis has."""
+    if corpus.texts is None:
+        raise CapabilityError("the feature 'length' needs the texts of the hypotheses and these lists carry none")
+    (words,), _ = intern(corpus.texts)
+    (chars,) = characters(corpus.texts)
+    return corpus.with_features(("words", "chars"), np.stack([words.lengths(), chars.lengths()], axis=1))
+
+
+def rank(corpus: NBest) -> NBest:
+    """Adds `rank`: minus the logarithm of the place in the list, 0 for the first."""
+    place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)
+    return corpus.with_features(("rank",), -np.log1p(place))
+
+
+def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
+    """Adds `agreement`: minus the mean loss of a hypothesis when the hypotheses of its list are the references.
+
+    Those are weighted by 1 / (1 + place), so that the order of the list counts, and only the first `evidence` distinct
+    texts are used. The loss is that of `metric`: errors for wer and cer, 100 - sentence score for bleu and chrf.
+    """
+    from nbest.metrics import METRICS
+    from nbest.metrics.pairwise import expected_losses
+
+    if corpus.texts is None:
+        raise CapabilityError("the feature 'agreement' needs the texts of the hypotheses and these lists carry none")
+    kind = look_up(METRICS, metric, "metric")
+    losses = expected_losses(kind(), corpus.texts, corpus.offsets, _by_place(corpus), evidence=evidence)
+    return corpus.with_features(("agreement",), -losses)
+
+
+def _by_place(corpus: NBest) -> Floats:
+    place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)
+    weights = 1.0 / (1.0 + place)
+    return weights / np.repeat(segments.sums(weights, corpus.offsets), corpus.lengths)

@@ -1,0 +1,77 @@
+"""Hypotheses of a list measured against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from nbest import segments
+from nbest.corpus.texts import Texts
+from nbest.types import Floats, Ints, Metric
+
+_PAIRS = 1 << 18  # how many pairs are measured at once
+
+
+def expected_losses(
+    metric: Metric,
+    texts: Texts,
+    offsets: Ints,
+    posterior: Floats,
+    *,
+    evidence: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Floats:
+    """[H] expected loss of each hypothesis, the others (and itself) taken as references with these probabilities.
+
+        loss_k = sum_r p_r L(k | r) / sum_r p_r,        L = metric.losses
+
+    Equal texts are measured once. `evidence` keeps only that many references a segment, the most probable ones.
+    Cost: K * min(K', evidence) measurements for K hypotheses with K' distinct texts; `progress` is told how many
+    segments each step finished.
+    """
+    numbers = texts.numbers()
+    out = np.zeros(len(texts))
+    batch: list[int] = []
+    pairs = 0
+    plans = [_plan(numbers, posterior, offsets[i], offsets[i + 1], evidence) for i in range(len(offsets) - 1)]
+    for i, (rows, _, _, references) in enumerate(plans):
+        batch.append(i)
+        pairs += len(rows) * len(references)
+        if pairs >= _PAIRS or i == len(plans) - 1:
+            _measure(metric, texts, [plans[j] for j in batch], out)
+            if progress is not None:
+                progress(len(batch))
+            batch, pairs = [], 0
+    return out
+
+
+Plan = tuple[Ints, Ints, Floats, Ints]
+"""First row of each distinct text of a list, the distinct text of each row, its probability, and the references."""
+
+
+def _plan(numbers: Ints, posterior: Floats, low: int, high: int, evidence: int | None) -> Plan:
+    _, first, inverse = np.unique(numbers[low:high], return_index=True, return_inverse=True)
+    mass = np.bincount(inverse, posterior[low:high], len(first)) if high > low else np.zeros(0)
+    order = np.argsort(-mass, kind="stable")[:evidence]
+    return low + first, inverse, mass, np.sort(order)
+
+
+def _measure(metric: Metric, texts: Texts, plans: list[Plan], out: Floats) -> None:
+    """Fill `out` for the lists of these plans by one call of the metric."""
+    sizes = np.array([len(rows) for rows, _, _, references in plans for _ in references], np.int64)
+    if len(sizes) == 0:
+        return
+    rows = np.concatenate([rows for rows, _, _, references in plans for _ in references])
+    wanted = [(texts[rows[r]],) for rows, _, _, references in plans for r in references]
+    losses = metric.losses(metric.stats(texts.take(rows), segments.offsets_of(sizes), wanted))
+    at = 0
+    for rows, inverse, mass, references in plans:
+        if len(rows) == 0:
+            continue
+        block = losses[at : at + len(rows) * len(references)].reshape(len(references), len(rows))
+        at += block.size
+        weights = mass[references]
+        weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1.0 / len(weights))
+        low = rows.min()
+        out[low : low + len(inverse)] = (weights @ block)[inverse]

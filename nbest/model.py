@@ -1,0 +1,154 @@
+"""`LogLinear`: weights for features, how they were found, and the file they are kept in."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbest import __version__, segments
+from nbest.corpus import NBest
+from nbest.errors import FormatError, ParameterError, look_up
+from nbest.features import FEATURES, apply_recipes
+from nbest.files import decode, read_bytes, write_text
+from nbest.types import Floats, Ints
+
+MODEL_FORMAT = "nbest-model/1"
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    import numba
+    import scipy
+
+    return {
+        "nbest": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "numba": numba.__version__,
+    }
+
+
+@dataclass(frozen=True)
+class LogLinear:
+    """score(hypothesis) = weights . features; the posterior is its softmax within a segment.
+
+    `features` are recipes of columns that the model adds to any lists before it scores them.
+    """
+
+    weights: Mapping[str, float]
+    features: tuple[Mapping[str, Any], ...] = ()
+    metric: str = ""
+    trainer: Mapping[str, Any] = field(default_factory=dict)
+    scores_: Mapping[str, float] = field(default_factory=dict)
+    seed: int | None = None
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+    def __post_init__(self) -> None:
+        for name, weight in self.weights.items():
+            if not np.isfinite(weight):
+                raise ParameterError(f"weights of LogLinear must be finite, got {weight} for {name!r}")
+
+    def prepare(self, corpus: NBest) -> NBest:
+        """The lists with the columns that this model adds."""
+        return apply_recipes(corpus, self.features)
+
+    def scores(self, corpus: NBest) -> Floats:
+        """[H] score of each hypothesis. Every weight must find its feature; features without a weight count 0."""
+        corpus = self.prepare(corpus)
+        known = set(corpus.feature_names) | set(corpus.sparse_names)
+        missing = [name for name in self.weights if name not in known]
+        if missing and not (corpus.sparse is not None and set(missing).isdisjoint(corpus.feature_names)):
+            have = ", ".join(corpus.feature_names) or "none"
+            raise ParameterError(f"the model has a weight for {missing[0]!r} and these lists do not; they have {have}")
+        dense = np.array([self.weights.get(name, 0.0) for name in corpus.feature_names])
+        scores = np.zeros(corpus.hypotheses)
+        for d, weight in enumerate(dense):  # by columns: the same sum whatever the order of rows or the BLAS
+            if weight:
+                scores += weight * corpus.features[:, d]
+        if corpus.sparse is not None:
+            scores += corpus.sparse @ np.array([self.weights.get(name, 0.0) for name in corpus.sparse_names])
+        return scores
+
+    def predict(self, corpus: NBest) -> Ints:
+        """[N] flat index of the best hypothesis of each segment, ties to the first; -1 where a list is empty."""
+        return segments.argmax(self.scores(corpus), corpus.offsets)
+
+    def posterior(self, corpus: NBest, gamma: float = 1.0) -> Floats:
+        """[H] softmax of gamma * score within each segment."""
+        return segments.softmax(gamma * self.scores(corpus), corpus.offsets)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as JSON; nothing is left half-written."""
+        content = {
+            "format": MODEL_FORMAT,
+            "kind": "loglinear",
+            "weights": {name: float(weight) for name, weight in self.weights.items()},
+            "features": [dict(recipe) for recipe in self.features],
+            "metric": self.metric,
+            "trainer": dict(self.trainer),
+            "scores": dict(self.scores_),
+            "seed": self.seed,
+            "versions": dict(self.versions),
+        }
+        write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
+    weights = content.get("weights")
+    if not isinstance(weights, dict):
+        raise FormatError(path, None, "a loglinear model needs 'weights': {name: value}")
+    for name, weight in weights.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not np.isfinite(weight):
+            raise FormatError(path, None, f"the weight of {name!r} must be a finite number, got {weight!r}")
+    recipes = content.get("features", [])
+    if not isinstance(recipes, list) or not all(isinstance(r, dict) and r.get("kind") in FEATURES for r in recipes):
+        known = ", ".join(sorted(FEATURES))
+        raise FormatError(path, None, f"'features' must be a list of recipes with a known 'kind' ({known})")
+    return LogLinear(
+        weights={name: float(weight) for name, weight in weights.items()},
+        features=tuple(recipes),
+        metric=str(content.get("metric", "")),
+        trainer=_mapping(path, content, "trainer"),
+        scores_=_mapping(path, content, "scores"),
+        seed=content.get("seed"),
+        versions=_mapping(path, content, "versions"),
+    )
+
+
+def _mapping(path: str | Path, content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = content.get(key, {})
+    if not isinstance(value, dict):
+        raise FormatError(path, None, f"{key!r} must be an object, got {value!r}")
+    return value
+
+
+MODELS = {"loglinear": _loglinear}
+
+
+def load(path: str | Path) -> LogLinear:
+    """A model from its file: our JSON, or a Moses weight file."""
+    from nbest.formats.moses_weights import parse_moses_weights
+
+    text = decode(path, read_bytes(path))
+    if not text.lstrip().startswith("{"):
+        return LogLinear(parse_moses_weights(path, text), trainer={"name": "Moses weight file"})
+    try:
+        content = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise FormatError(path, line, f"not valid JSON: {error}; expected a model file") from None
+    if not isinstance(content, dict) or content.get("format") != MODEL_FORMAT:
+        got = content.get("format") if isinstance(content, dict) else content
+        raise FormatError(path, None, f"expected a model with 'format': {MODEL_FORMAT!r}, got {got!r}")
+    try:
+        reader = look_up(MODELS, str(content.get("kind")), "model kind")
+    except ParameterError as error:
+        raise FormatError(path, None, str(error)) from None
+    return reader(path, content)

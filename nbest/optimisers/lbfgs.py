@@ -1,0 +1,49 @@
+"""L-BFGS by scipy, with our Result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from nbest.errors import NbestError
+from nbest.optimisers.result import Result
+from nbest.types import Floats
+
+
+def lbfgs(
+    function: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    *,
+    iterations: int = 500,
+    tolerance: float = 1e-9,
+) -> Result:
+    """Minimise `function`, which returns value and gradient, from `start`.
+
+    Liu & Nocedal (1989); stops when the relative change of the value falls below `tolerance`, when the largest
+    gradient entry does, or after `iterations`.
+    """
+    from scipy.optimize import minimize
+
+    history: list[dict[str, float]] = []
+
+    def checked(weights: Floats) -> tuple[float, Floats]:
+        value, gradient = function(weights)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            raise NbestError(f"the objective is not finite ({value}) at weights {weights}")
+        history.append({"value": float(value)})
+        return value, gradient
+
+    options = {"maxiter": iterations, "ftol": tolerance, "gtol": tolerance, "maxfun": 10 * iterations}
+    end = minimize(checked, np.asarray(start, np.float64), jac=True, method="L-BFGS-B", options=options)
+    message = end.message if isinstance(end.message, str) else end.message.decode()
+    # the line search gives up where rounding hides any further gain: that is convergence for practical purposes
+    done = end.status == 0 or (end.status == 2 and "ABNORMAL" in message.upper())
+    return Result(
+        weights=np.asarray(end.x),
+        value=float(end.fun),
+        status="converged" if done else "limit",
+        message=f"L-BFGS stopped after {end.nit} iterations: {message}",
+        evaluations=int(end.nfev),
+        history=tuple(history),
+    )
