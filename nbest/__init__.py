@@ -1,3 +1,68 @@
-"""nbest learns to pick the best of n: weights for candidate lists, by the metric that matters."""
+"""nbest learns to pick the best of n: weights for candidate lists, by the metric that matters.
+
+    dev = nbest.read("dev.nbest", references=["dev.ref"]).with_metric(nbest.BLEU())
+    model = nbest.MERT().fit(dev)
+    choice = model.predict(nbest.read("test.nbest"))
+
+Names are imported when first used, so that `import nbest` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "BLEU": "metrics",
+    "CER": "metrics",
+    "CHRF": "metrics",
+    "Comparison": "significance",
+    "CapabilityError": "errors",
+    "ConvergenceWarning": "errors",
+    "DECISIONS": "decisions",
+    "F1": "metrics",
+    "FEATURES": "features",
+    "FORMATS": "formats",
+    "FormatError": "errors",
+    "GridSearch": "trainers",
+    "LogLinear": "model",
+    "MERT": "trainers",
+    "METRICS": "metrics",
+    "MaxLikelihood": "trainers",
+    "NBest": "corpus",
+    "NbestError": "errors",
+    "ParameterError": "errors",
+    "RandomSearch": "trainers",
+    "TER": "metrics",
+    "TRAINERS": "trainers",
+    "Texts": "corpus",
+    "WER": "metrics",
+    "corpus_oracle": "decisions",
+    "dedupe": "corpus",
+    "load": "model",
+    "make_metric": "metrics",
+    "mbr": "decisions",
+    "merge": "corpus",
+    "oracle": "decisions",
+    "prune": "corpus",
+    "read": "formats",
+    "read_references": "formats",
+    "split": "corpus",
+    "write": "formats",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'nbest' has no attribute {name!r}")
+    value = getattr(import_module(f"nbest.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -26,9 +26,14 @@ class Metric(Protocol):
     such totals, defined for all-zero totals, and works on any array whose last axis holds the M statistics.
     """
 
-    name: str
-    higher_is_better: bool
-    stat_names: tuple[str, ...]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def higher_is_better(self) -> bool: ...
+
+    @property
+    def stat_names(self) -> tuple[str, ...]: ...
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, M] statistics of every hypothesis against the references of its segment."""

@@ -5,11 +5,14 @@ Adding one is one file and one line of `TRAINERS`; `nbest.testing.check_trainer`
 
 from nbest.trainers.likelihood import MaxLikelihood
 from nbest.trainers.mert import MERT
+from nbest.trainers.search import GridSearch, RandomSearch
 
 TRAINERS: dict[str, type] = {
+    "grid": GridSearch,
     "likelihood": MaxLikelihood,
     "mert": MERT,
+    "random": RandomSearch,
 }
 """Trainers by the name used on the command line."""
 
-__all__ = ["MERT", "TRAINERS", "MaxLikelihood"]
+__all__ = ["MERT", "TRAINERS", "GridSearch", "MaxLikelihood", "RandomSearch"]

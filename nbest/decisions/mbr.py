@@ -1,0 +1,39 @@
+"""Minimum Bayes risk: the hypothesis with the least expected loss under the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nbest import segments
+from nbest.corpus import NBest
+from nbest.errors import CapabilityError, ParameterError
+from nbest.metrics import make_metric
+from nbest.metrics.pairwise import expected_losses
+from nbest.model import LogLinear
+from nbest.types import Ints, Metric
+
+
+def mbr(
+    model: LogLinear,
+    corpus: NBest,
+    *,
+    gain: str | Metric = "bleu",
+    gamma: float = 1.0,
+    evidence: int | None = 100,
+    progress: Callable[[int], None] | None = None,
+) -> Ints:
+    """[N] flat index of the hypothesis with the smallest expected loss; -1 where a list is empty.
+
+        argmin_k sum_r p_r L(k | r),        p = softmax(gamma * score)
+
+    Kumar & Byrne (2004). L is the loss of `gain`: bleu, chrf, wer or any metric of texts. The `evidence` most
+    probable distinct texts serve as references. Large gamma gives the 1-best. Ties go to the lowest index.
+    """
+    if corpus.texts is None:
+        raise CapabilityError("mbr needs the texts of the hypotheses and these lists carry none")
+    if not gamma >= 0:
+        raise ParameterError(f"'gamma' of mbr must be >= 0, got {gamma}")
+    metric = make_metric(gain) if isinstance(gain, str) else gain
+    posterior = model.posterior(corpus, gamma)
+    losses = expected_losses(metric, corpus.texts, corpus.offsets, posterior, evidence=evidence, progress=progress)
+    return segments.argmax(-losses, corpus.offsets)

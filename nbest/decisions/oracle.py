@@ -1,0 +1,51 @@
+"""The best that could be chosen, knowing the references."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbest import segments
+from nbest.corpus import NBest
+from nbest.types import Ints
+
+
+def oracle(corpus: NBest) -> Ints:
+    """[N] the hypothesis with the smallest loss of each segment alone, ties to the first; -1 where a list is empty."""
+    stats, metric = corpus.need_stats()
+    return segments.argmax(-metric.losses(stats), corpus.offsets)
+
+
+def corpus_oracle(corpus: NBest, rounds: int = 20) -> Ints:
+    """[N] a choice that no change in a single segment makes better for the corpus metric.
+
+    Greedy: starts from `oracle` and goes through the segments until nothing gains. Exact for metrics that are linear
+    in their statistics, a lower bound of the best corpus score for others.
+    """
+    stats, metric = corpus.need_stats()
+    sign = 1.0 if metric.higher_is_better else -1.0
+    choice = oracle(corpus)
+    totals = corpus.totals(choice)
+    for _ in range(rounds):
+        changed = False
+        for i in np.flatnonzero(corpus.lengths > 1):
+            low, high = corpus.offsets[i], corpus.offsets[i + 1]
+            rest = totals - stats[choice[i]]
+            values = sign * metric.score(rest + stats[low:high])
+            best = int(low + values.argmax())
+            if values[best - low] > values[choice[i] - low] + 1e-12:
+                totals, choice[i], changed = rest + stats[best], best, True
+        if not changed:
+            break
+    return choice
+
+
+def random_score(corpus: NBest, seed: int = 1, draws: int = 20) -> float:
+    """The metric of hypotheses drawn at random from each list, on average over `draws`."""
+    rng = np.random.default_rng(seed)
+    filled = corpus.lengths > 0
+    drawn = []
+    for _ in range(draws):
+        choice = np.full(len(corpus), -1, np.int64)
+        choice[filled] = corpus.offsets[:-1][filled] + rng.integers(corpus.lengths[filled])
+        drawn.append(corpus.score(choice))
+    return float(np.mean(drawn))
