@@ -97,7 +97,7 @@ def _packing(path: Path, raw: IO[bytes]) -> Iterator[IO[bytes]]:
             yield file  # type: ignore[misc]
     elif path.suffix == ".xz":
         with lzma.LZMAFile(raw, "wb") as file:
-            yield file  # type: ignore[misc]
+            yield file
     else:
         yield raw
 

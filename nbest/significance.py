@@ -6,14 +6,14 @@ get p = 1 from every test.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from nbest import segments
 from nbest.errors import ParameterError
-from nbest.types import Floats, Metric
+from nbest.types import Bools, Floats, Metric
 
 _CHUNK = 1 << 22  # entries of a selection matrix handled at once
 _WHOLE = 1 << 29  # entries up to which all selections are drawn in one call, as sacrebleu does
@@ -38,7 +38,9 @@ class Comparison:
         return self.second - self.first
 
 
-def permutation(metric: Metric, first: Floats, second: Floats, *, samples: int = 10000, seed: int = 12345) -> Comparison:
+def permutation(
+    metric: Metric, first: Floats, second: Floats, *, samples: int = 10000, seed: int = 12345
+) -> Comparison:
     """Paired permutation test (approximate randomisation), two-sided: outputs of each segment are swapped at random.
 
         p = (1 + #{samples whose |difference| >= the observed one}) / (samples + 1)
@@ -51,16 +53,16 @@ def permutation(metric: Metric, first: Floats, second: Floats, *, samples: int =
     rng = np.random.default_rng(seed)
     change = second - first
     differs = np.flatnonzero((change != 0).any(axis=1))
-    observed = metric.score(second.sum(axis=0)) - metric.score(first.sum(axis=0))
+    observed = abs(float(metric.score(second.sum(axis=0)) - metric.score(first.sum(axis=0))))
     extreme = 0
     for swaps in _selections(rng, samples, len(first)):
         moved = swaps[:, differs].astype(np.float64) @ change[differs]
         a, b = metric.score(first.sum(axis=0) + moved), metric.score(second.sum(axis=0) - moved)
-        extreme += int((np.abs(a - b) >= abs(observed) - 1e-9 * max(1.0, abs(observed))).sum())
+        extreme += int((np.abs(a - b) >= observed - 1e-9 * max(1.0, observed)).sum())
     return Comparison("permutation", *_scores(metric, first, second), (extreme + 1) / (samples + 1), samples)
 
 
-def _selections(rng: np.random.Generator, samples: int, count: int):  # type: ignore[no-untyped-def]
+def _selections(rng: np.random.Generator, samples: int, count: int) -> Iterator[Bools]:
     """Boolean matrices [<= samples, count] that together have `samples` rows."""
     rows = max(1, _CHUNK // max(count, 1))
     if samples * count <= _WHOLE:

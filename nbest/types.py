@@ -11,8 +11,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from nbest.corpus import NBest, Texts
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.floating[Any]]
+Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
 References = Sequence[Sequence[str]]
 """For each segment, its reference texts (one or more)."""

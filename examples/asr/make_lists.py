@@ -82,6 +82,20 @@ MIN_LINK_POSTERIOR = 1e-6
 #: are left out of the posteriors to save time.
 POSTERIOR_BEAM = 20.0
 
+#: Settings of the recogniser: the defaults throughout.
+WORD_SETTINGS: dict[str, Any] = {"samprate": SAMPLE_RATE, "loglevel": "FATAL"}
+
+#: Settings of the phone recogniser: a loop over all phones with a phone bigram or
+#: trigram instead of words, a low language weight and narrow beams.
+PHONE_SETTINGS: dict[str, Any] = {
+    **WORD_SETTINGS,
+    "lm": None,
+    "allphone": get_model_path("en-us/en-us-phone.lm.bin"),
+    "lw": 2.0,
+    "beam": 1e-20,
+    "pbeam": 1e-20,
+}
+
 #: The features in the lists and the decimals kept of each.
 FEATURES = {
     "acoustic": 1,
@@ -548,41 +562,39 @@ class Recogniser:
 
     def __init__(self, nbest: int) -> None:
         self._nbest = nbest
-        self._words = Decoder(samprate=SAMPLE_RATE, loglevel="FATAL")
-        self._phones = Decoder(
-            samprate=SAMPLE_RATE,
-            loglevel="FATAL",
-            lm=None,
-            allphone=get_model_path("en-us/en-us-phone.lm.bin"),
-            lw=2.0,
-            beam=1e-20,
-            pbeam=1e-20,
-        )
-        logmath = self._words.logmath
-        unit = logmath.log_to_ln(1000000) / 1000000
-        self._lm = LanguageModel(self._words.get_lm(), unit)
-        self._weights = Weights.of(self._words)
+        decoder = Decoder(**WORD_SETTINGS)
+        # The scores are integers, logarithms to a base just above one.
+        unit = decoder.logmath.log_to_ln(1_000_000) / 1_000_000
+        self._lm = LanguageModel(decoder.get_lm(), unit)
+        self._weights = Weights.of(decoder)
 
-    def _decode(self, decoder: Decoder, audio: bytes) -> None:
+    def _decode(self, audio: bytes, settings: dict[str, Any]) -> Decoder:
+        """Recognise one utterance by a new decoder.
+
+        A decoder that has heard something before gives slightly different
+        scores, so that the result would depend on the order of the utterances.
+        """
+        decoder = Decoder(**settings)
         decoder.start_utt()
         decoder.process_raw(audio, no_search=False, full_utt=True)
         decoder.end_utt()
+        return decoder
 
     def _free_phones(self, audio: bytes) -> list[str]:
-        """The phones that are heard when no words are expected."""
-        self._decode(self._phones, audio)
-        phones = [segment.word for segment in self._phones.seg()]
+        """The phones that are heard when nothing is known about words."""
+        decoder = self._decode(audio, PHONE_SETTINGS)
+        phones = [segment.word for segment in decoder.seg()]
         return [phone for phone in phones if phone != "SIL" and phone[0] != "+"]
 
     def recognise(self, audio: bytes) -> dict[str, Any] | None:
         """Recognise one utterance; None if nothing came out."""
-        self._decode(self._words, audio)
-        hypothesis = self._words.hyp()
+        decoder = self._decode(audio, WORD_SETTINGS)
+        hypothesis = decoder.hyp()
         if hypothesis is None:
             return None
         with tempfile.TemporaryDirectory() as directory:
             sphinx, htk = Path(directory) / "sphinx", Path(directory) / "htk"
-            lattice = self._words.get_lattice()
+            lattice = decoder.get_lattice()
             lattice.write(str(sphinx))
             lattice.write_htk(str(htk))
             graph = read_lattice(sphinx).pruned(read_posteriors(htk))
@@ -592,11 +604,12 @@ class Recogniser:
         heard = self._free_phones(audio)
         return {
             "onebest": hypothesis.hypstr,
-            "hypotheses": [self._describe(search, found, posteriors, heard) for found in paths],
+            "hypotheses": [self._describe(decoder, search, found, posteriors, heard) for found in paths],
         }
 
     def _describe(
         self,
+        decoder: Decoder,
         search: Search,
         found: Found,
         posteriors: dict[str, np.ndarray],
@@ -615,7 +628,7 @@ class Recogniser:
             if is_filler(entry):
                 pauses += node not in (lattice.initial, lattice.final)
                 continue
-            pronunciation = self._words.lookup_word(entry).split()
+            pronunciation = decoder.lookup_word(entry).split()
             phones.extend(pronunciation)
             rhythm.append((len(pronunciation), end - begin))
             frames = posteriors.get(base_word(entry))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -117,7 +118,7 @@ def _stack(parts: list[NBest]) -> NBest:
     )
 
 
-def _stack_sparse(parts: list[NBest]):  # type: ignore[no-untyped-def]
+def _stack_sparse(parts: list[NBest]) -> tuple[Any, tuple[str, ...]]:
     if all(part.sparse is None for part in parts):
         return None, ()
     from scipy.sparse import coo_array

@@ -26,11 +26,10 @@ def read(path: str | Path, format: str | None = None, **options: Any) -> NBest:
 
     Without `format` it is found by the contents, then by the suffix. `options` are those of the format's reader.
     """
-    data = None if _several_files(path) else read_bytes(path)
-    chosen = look_up(FORMATS, sniff(path, (data or b"")[:HEAD]) if format is None else format, "format")
+    if format is None and not _several_files(path):
+        options["data"] = read_bytes(path)  # once: standard input cannot be read again
+    chosen = look_up(FORMATS, sniff(path, options.get("data", b"")[:HEAD]) if format is None else format, "format")
     _check_options(chosen.read, chosen.name, options)
-    if data is not None and not chosen.directory:
-        return chosen.read(path, data=data, **options)
     return chosen.read(path, **options)
 
 
@@ -78,7 +77,7 @@ def _check_options(function: Any, name: str, given: dict[str, Any]) -> None:
     """Complain of an option that the format does not have."""
     parameters = inspect.signature(function).parameters.values()
     known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "data"]
-    for option in given:
+    for option in given.keys() - {"data"}:
         if option not in known:
             hint = _known(known, option) if known else "it has none"
             raise ParameterError(f"format {name} has no option {option!r}; {hint}")

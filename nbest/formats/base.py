@@ -71,7 +71,10 @@ def is_number(text: str) -> bool:
 
 def shown(text: object) -> str:
     """A piece of input for an error message, cut when it is long."""
-    piece = repr(text)
+    try:
+        piece = repr(text)
+    except RecursionError:  # lists in lists in lists
+        piece = "something nested very deeply"
     return piece if len(piece) <= 60 else f"{piece[:57]}..."
 
 

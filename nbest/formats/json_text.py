@@ -126,6 +126,8 @@ def _check_unicode(path: str | Path, line: int, value: Any) -> None:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         raise FormatError(path, line, "half of a surrogate pair (\\ud800 to \\udfff) in a string") from None
+    except RecursionError:
+        raise FormatError(path, line, "JSON nested too deeply") from None
 
 
 def kind(value: object) -> str:

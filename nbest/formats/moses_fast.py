@@ -70,7 +70,7 @@ def parse(data: bytes, columns: Pieces) -> NBest | int:
     return _group(numbers, Texts(buffer, texts[:, 0], texts[:, 1]).compact(), features, [name for name, _ in columns])
 
 
-def _lines(buffer):  # type: ignore[no-untyped-def]
+def _lines(buffer):
     """First and last place of each line, without its end."""
     ends = np.flatnonzero(buffer == 10)
     if len(buffer) and (len(ends) == 0 or ends[-1] != len(buffer) - 1):
@@ -80,7 +80,7 @@ def _lines(buffer):  # type: ignore[no-untyped-def]
     return starts, ends - carriage
 
 
-def _finish_hard_numbers(data, starts, features, hard):  # type: ignore[no-untyped-def]
+def _finish_hard_numbers(data, starts, features, hard):
     """Numbers with more digits than the kernel can turn exactly: `hard` says where in the line they begin."""
     for row, column in np.argwhere(hard > 0):
         begin = starts[row] + hard[row, column] - 1
@@ -88,7 +88,7 @@ def _finish_hard_numbers(data, starts, features, hard):  # type: ignore[no-untyp
         features[row, column] = float(token)
 
 
-def _group(numbers, texts, features, names):  # type: ignore[no-untyped-def]
+def _group(numbers, texts, features, names):
     """Lists by segment in order of first appearance, as `Builder` makes them."""
     distinct, first, owner = np.unique(numbers, return_index=True, return_inverse=True)
     rank = np.empty(len(distinct), np.int64)

@@ -9,8 +9,6 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
-
 from nbest.corpus import NBest
 from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.files import replacing
@@ -91,9 +89,10 @@ def write_nemo(
     one. All lists must be of one length.
     """
     texts, scores = need_texts(corpus, "nemo"), one_score(corpus, "nemo", score)
-    if len(set(corpus.lengths.tolist())) != 1 or corpus.hypotheses == 0:
-        sizes = f"{np.min(corpus.lengths, initial=0)} to {np.max(corpus.lengths, initial=0)}"
-        raise CapabilityError(f"nemo needs lists of one length, and these have {sizes} hypotheses; write jsonl")
+    sizes = sorted(set(corpus.lengths.tolist()))
+    if len(sizes) != 1 or sizes == [0]:
+        found = f"{sizes[0]} to {sizes[-1]}" if sizes else "no"
+        raise CapabilityError(f"nemo needs lists of one length, and these have {found} hypotheses; write jsonl")
     with replacing(path) as file:
         for h, text in enumerate(texts):
             line = f"{need_one_line(text, 'nemo', f'hypothesis {h}')}\t{float(scores[h])!r}\n"

@@ -100,8 +100,8 @@ class CHRF:
             effective += both
         if self.eps_smoothing:
             return 100 * score / order
-        precision, recall = _ratio(precision, effective, 0.0), _ratio(recall, effective, 0.0)
-        return 100 * _ratio((1 + factor) * precision * recall, factor * precision + recall, 0.0)
+        mean_p, mean_r = _ratio(precision, effective, 0.0), _ratio(recall, effective, 0.0)
+        return 100 * _ratio((1 + factor) * mean_p * mean_r, factor * mean_p + mean_r, 0.0)
 
     def losses(self, stats: Floats) -> Floats:
         """[H] 100 - chrF of the hypothesis alone."""

@@ -52,7 +52,8 @@ Plan = tuple[Ints, Ints, Floats, Ints]
 
 def _plan(numbers: Ints, posterior: Floats, low: int, high: int, evidence: int | None) -> Plan:
     _, first, inverse = np.unique(numbers[low:high], return_index=True, return_inverse=True)
-    mass = np.bincount(inverse, posterior[low:high], len(first)) if high > low else np.zeros(0)
+    mass: Floats = np.zeros(len(first))
+    np.add.at(mass, inverse, posterior[low:high])
     order = np.argsort(-mass, kind="stable")[:evidence]
     return low + first, inverse, mass, np.sort(order)
 

@@ -68,7 +68,7 @@ def _outermost(a, b):
 
 @kernel
 def envelope(a, b, heights, cuts, lines, stack):
-    """Upper envelope of the lines a + x * b: lines[0] up to cuts[0], lines[1] up to cuts[1], ...; the number of cuts."""
+    """Upper envelope of the lines a + x * b: lines[0] up to cuts[0], lines[1] up to cuts[1]...; the number of cuts."""
     left, right = _outermost(a, b)
     lines[0] = left
     if b[left] == b[right]:

@@ -11,11 +11,11 @@ from numba.extending import intrinsic
 
 def _reduction(name: str) -> Any:
     @intrinsic
-    def function(typing_context, first, second):  # type: ignore[no-untyped-def]
+    def function(typing_context, first, second):
         if first != second or not isinstance(first, types.Float):
             return None
 
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):
             kind = context.get_value_type(signature.args[0])
             call = builder.module.declare_intrinsic(name, [kind], ir.FunctionType(kind, [kind, kind]))
             return builder.call(call, arguments, fastmath=("fast",))

@@ -103,9 +103,11 @@ def _check_mutants(format: Format, root: Path, files: dict[str, bytes], name: st
     source = random.Random(seed)
     for _ in range(cases):
         changed = mutant(files[name], source)
-        path = put(format, root, {name: changed})
         try:
-            _result(format, path)
+            if format.directory or name != next(iter(files)):
+                _result(format, put(format, root, {name: changed}))
+            else:
+                _result(format, root / name, data=changed)
         except AssertionError as error:
             raise AssertionError(f"{error}; {name} = {changed!r}") from error
     put(format, root, files)
@@ -132,10 +134,10 @@ def mutant(data: bytes, source: random.Random) -> bytes:
     return bytes(changed)
 
 
-def _result(format: Format, path: Path) -> NBest | FormatError:
+def _result(format: Format, path: Path, **options: Any) -> NBest | FormatError:
     """The lists or the complaint; any other exception is what the contract forbids."""
     try:
-        return format.read(path)
+        return format.read(path, **options)
     except FormatError as error:
         return error
     except Exception as error:

@@ -134,4 +134,3 @@ def calibration(problem: Problem, scaled: Floats) -> float:
     objective = Likelihood(np.array([1e6]))  # a prior so weak that it only matters where lists are separable
     best = lbfgs(lambda w: value_and_gradient(objective, w, [shard]), np.array([1.0]), iterations=50, tolerance=1e-6)
     return float(np.clip(best.weights[0], 1e-3, 1e3)) / spread
-

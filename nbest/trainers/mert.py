@@ -60,7 +60,7 @@ class MERT:
         problem = prepare(corpus, "MERT")
         self._check(problem)
         self.result_ = _Search(self, problem).run()
-        return finish(self, problem, self.result_, heldout)
+        return finish(self, problem, self.result_, heldout, calibrate=not self.frozen)
 
     def _check(self, problem: Problem) -> None:
         for name, least in (("restarts", 0), ("hops", 0), ("elite", 1), ("directions", 0)):
@@ -109,7 +109,7 @@ class _Search:
         climbed = parallel.each(lambda job: self._climb_start(*job), list(enumerate(starts)), self.threads)
         order = sorted(range(len(climbed)), key=lambda i: -climbed[i].value)
         ends = parallel.each(lambda i: self._hop(i, climbed[i]), order[:chains], self.threads) or climbed
-        best = max(ends + [climbed[order[0]]], key=lambda point: point.value)
+        best = max([*ends, climbed[order[0]]], key=lambda point: point.value)
         history = tuple({"start": i, "value": self.lines.sign * p.value} for i, p in enumerate(climbed))
         return self._result(best, history)
 

@@ -45,9 +45,9 @@ class GridSearch:
         useful = [name for name, scale in zip(problem.names, problem.scale, strict=True) if scale > 0]
         if self.base is not None and self.base not in useful:
             raise ParameterError(f"'base' of GridSearch must be a feature that differs; {_known(useful, self.base)}")
-        start = (problem.scale > 0) * 0.0
+        start = np.zeros(len(problem.names))
         start[problem.names.index(self.base or useful[0])] = 1.0
-        others = [d for d in np.flatnonzero(problem.scale > 0) if start[d] == 0]
+        others = [int(d) for d in np.flatnonzero(problem.scale > 0) if start[d] == 0]
         full = self.points ** len(others) <= self.limit
         self.result_ = self._full(problem, start, others) if full else self._scan(problem, start, others)
         return finish(self, problem, self.result_, heldout)

@@ -28,10 +28,10 @@ def test_contract(format: Format) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)
 def test_contract_long(format: Format, seed: int) -> None:
-    check_format(format, cases=5000, seed=100 + seed)
+    check_format(format, cases=3000, seed=100 + seed)
 
 
 @pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)
@@ -103,7 +103,7 @@ def _no_crlf_read(path: Path, *, data: bytes | None = None) -> NBest:
 
 def _padding_read(path: Path, *, data: bytes | None = None) -> NBest:
     """Cut short, it makes up what is missing."""
-    data = path.read_bytes()
+    data = read_bytes(path)
     for end in range(len(data), 0, -1):
         try:
             read = read_moses(path, data=data[:end])
@@ -123,7 +123,7 @@ BAD = {
     "blind": (replace(GOOD, sniff=lambda path, head: False), "does not know its own"),
     "greedy": (replace(GOOD, sniff=lambda path, head: True), "takes an empty file"),
     "prose": (replace(GOOD, sniff=lambda path, head: head != b""), "takes prose"),
-    "padding": (replace(FORMATS["moses"], read=_padding_read), ""),
+    "padding": (replace(FORMATS["moses"], read=_padding_read), "got other lists"),
     "boastful": (replace(FORMATS["moses"], keeps=FORMATS["moses"].keeps | {"references"}), "references differ"),
     "no example": (replace(GOOD, example={}), "no example"),
 }

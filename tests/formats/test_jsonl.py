@@ -122,6 +122,12 @@ def test_bad_input(complaint, name: str) -> None:
     assert complaint("jsonl", contents).startswith("input:" + message)
 
 
+@pytest.mark.parametrize("depth", [*range(300, 1100, 7), 5000])
+def test_nesting_of_any_depth(complaint, depth: int) -> None:
+    nested = '{"hypotheses": ' + '{"a": ' * (depth // 2) + '["\\u0041"]' + "}" * (depth // 2) + "}"
+    assert complaint("jsonl", nested).startswith("input:1: ")
+
+
 def test_a_whole_surrogate_pair_is_a_character(reading) -> None:
     assert list(reading("jsonl", '{"hypotheses": [{"text": "\\ud83d\\ude00"}]}\n').texts) == ["\N{GRINNING FACE}"]
 

@@ -1,0 +1,5 @@
+"""`python -m nbest` is `nbest`."""
+
+from nbest.cli.main import run
+
+run()

@@ -1,0 +1,87 @@
+"""`nbest compare`: several methods, honestly."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nbest.cli import options as o
+
+
+def compare(
+    dev: o.Lists,
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    methods: Annotated[str, typer.Option("--methods", help="Methods, NAME,NAME.")] = "mert,likelihood,grid,random",
+    test: Annotated[list[str], typer.Option("--test", help="Test lists, looked at once.")] = [],  # noqa: B006
+    test_refs: Annotated[list[str] | None, typer.Option("--test-refs", help="Their references.")] = None,
+    heldout: Annotated[
+        list[str] | None, typer.Option("--heldout", help="Held-out lists, to choose settings on.")
+    ] = None,
+    heldout_refs: Annotated[list[str] | None, typer.Option("--heldout-refs", help="Their references.")] = None,
+    split: Annotated[
+        float, typer.Option("--split", min=0.01, max=0.9, help="Without --heldout: share of dev to hold out.")
+    ] = 0.25,
+    add: Annotated[str | None, typer.Option("--add", help="Features to add: length, rank, agreement.")] = None,
+    only: Annotated[str | None, typer.Option("--features", help="Use only these features.")] = None,
+    drop: Annotated[str | None, typer.Option("--drop", help="Leave these features out.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the methods and of the split.")] = 1,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Tune several methods on dev, choose settings on held-out data, report test once, with p-values.
+
+    [bold]Example[/bold]
+
+      nbest compare dev.nbest --refs dev.ref --metric bleu --test test.nbest --test-refs test.ref
+
+      nbest compare dev.jsonl --metric wer --methods mert,likelihood --heldout held.jsonl --test test.jsonl
+    """
+    from nbest.cli.comparing import show
+    from nbest.cli.console import Console
+    from nbest.cli.loading import Source, columns, measure, read_lists, recipes
+    from nbest.cli.options import refuse_rest, separate
+    from nbest.comparison import compare as run
+    from nbest.errors import ParameterError
+    from nbest.inspection import shared_segments
+
+    if not test:
+        raise ParameterError("nbest compare needs --test LISTS to report on")
+    console = Console(quiet=quiet)
+    paths, given = separate(dev)
+    how = measure(metric, given, tokenize, lowercase, column, None)
+    refuse_rest(given, type(how.metric))
+    added = recipes(add)
+    sets = {}
+    for name, lists, references in (
+        ("dev", paths, refs),
+        ("test", test, test_refs),
+        ("held-out", heldout, heldout_refs),
+    ):
+        if lists:
+            corpus = how.measured(read_lists(Source(lists, references, format), console))
+            sets[name] = columns(corpus, added, only, drop)
+    for name in ("dev", "held-out"):
+        shared = shared_segments(sets["test"], sets[name]) if name in sets else 0
+        if shared:
+            console.warn(
+                f"{shared} of {len(sets['test'])} test segments are also in {name}: the test scores are not honest"
+            )
+    with console.progress("tuning") as update, console.convergence():
+        table = run(
+            sets["dev"],
+            sets["test"],
+            [name for name in methods.split(",") if name],
+            heldout=sets.get("held-out"),
+            holdout=split,
+            common={"threads": threads, "seed": seed},
+            seed=seed,
+            progress=update,
+        )
+    show(table, console, as_json)

@@ -1,0 +1,128 @@
+"""Messages, tables and progress: everything here goes to stderr, data goes to stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from nbest.errors import ConvergenceWarning
+
+_PATIENCE = 2.0  # seconds before progress is shown
+
+
+class Console:
+    """Says things on stderr unless quiet. Tables are plain text when stderr is not a terminal."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        if not quiet:
+            _announce_compilation(self)
+
+    def say(self, message: str) -> None:
+        """A line on stderr."""
+        if not self.quiet:
+            print(message, file=sys.stderr, flush=True)
+
+    def warn(self, message: str) -> None:
+        """A warning on stderr; shown even when quiet."""
+        print(f"warning: {message}", file=sys.stderr, flush=True)
+
+    def table(
+        self, header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", *, out: bool = False
+    ) -> None:
+        """A table, columns after the first to the right; `out` puts it on stdout because it is the result."""
+        if self.quiet and not out:
+            return
+        from rich.console import Console as Rich
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
+        for number, name in enumerate(header):
+            table.add_column(Text(name), justify="left" if number == 0 else "right", no_wrap=number > 0)
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        file = sys.stdout if out else sys.stderr
+        Rich(file=file, width=None if file.isatty() else 200, highlight=False).print(table)
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """A callback `(done, total)` that shows progress once the work has taken two seconds."""
+        bar = _Bar(what) if not self.quiet else None
+        try:
+            yield bar.update if bar is not None else lambda done, total: None
+        finally:
+            if bar is not None:
+                bar.close()
+
+    @contextmanager
+    def convergence(self) -> Iterator[None]:
+        """Turns convergence warnings of the library into messages."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            yield
+        for warning in caught:
+            self.warn(str(warning.message))
+
+
+class _Bar:
+    def __init__(self, what: str) -> None:
+        self.what, self.start = what, time.monotonic()
+        self.bar: Any = None
+        self.task: Any = None
+
+    def update(self, done: int, total: int) -> None:
+        if self.bar is None:
+            if time.monotonic() - self.start < _PATIENCE or done >= total:
+                return
+            from rich.console import Console as Rich
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self.bar = Progress(*columns, console=Rich(stderr=True), transient=True)
+            self.bar.start()
+            self.task = self.bar.add_task(self.what, total=total)
+        self.bar.update(self.task, completed=done, total=total)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def _announce_compilation(console: Console) -> None:
+    """Say once when Numba has to compile a kernel, so that a first run never looks like a hang."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        said = False
+
+        def on_start(self, happened: Any) -> None:
+            if not Listener.said:
+                Listener.said = True
+                console.say("compiling kernels, once for this installation (nbest warmup does it ahead) ...")
+
+        def on_end(self, happened: Any) -> None:
+            pass
+
+    event.register("numba:compile", Listener())
+
+
+def print_json(value: Any) -> None:
+    """A value as JSON on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def number(value: float) -> str:
+    """A score as it is shown."""
+    return f"{value:.2f}"
+
+
+def probability(p: float) -> str:
+    """A p-value as it is shown."""
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"

@@ -1,0 +1,85 @@
+"""The `nbest` command: one file a command, each thin; nothing heavy is imported before a command runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from nbest.cli import compare, convert, demo, inspect, rerank, score, tune, warmup
+from nbest.errors import NbestError
+
+_HELP = """Learn to pick the best of n: tune and rerank candidate lists by the metric that matters.
+
+Start with [bold]nbest demo[/bold], or with your own lists:
+
+  nbest inspect dev.nbest --refs dev.ref --metric bleu
+
+  nbest tune dev.nbest --refs dev.ref --metric bleu -o model.json
+
+  nbest rerank test.nbest --model model.json > out.txt
+"""
+
+app = typer.Typer(
+    name="nbest",
+    help=_HELP,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+METHOD_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Settings of commands that pass further options on to the trainer and the metric."""
+
+app.command("demo")(demo.demo)
+app.command("tune", context_settings=METHOD_OPTIONS)(tune.tune)
+app.command("rerank")(rerank.rerank)
+app.command("score", context_settings=METHOD_OPTIONS)(score.score)
+app.command("compare", context_settings=METHOD_OPTIONS)(compare.compare)
+app.command("inspect", context_settings=METHOD_OPTIONS)(inspect.inspect)
+app.command("convert")(convert.convert)
+app.command("warmup")(warmup.warmup)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from nbest import __version__
+
+        typer.echo(f"nbest {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code. Errors that nbest foresees are one line on stderr and exit code 2."""
+    try:
+        app(args=None if argv is None else list(argv), standalone_mode=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except NbestError as error:
+        print(f"nbest: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+        return 1
+    return 0
+
+
+def run() -> None:
+    """Entry point of the installed command."""
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    run()

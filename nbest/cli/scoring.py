@@ -1,0 +1,100 @@
+"""What `nbest score` does, once its arguments are known."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from nbest.cli.console import Console, number, print_json, probability
+from nbest.cli.loading import measure
+from nbest.cli.options import refuse_rest, separate, settable
+from nbest.corpus import Texts
+from nbest.errors import FormatError, look_up
+from nbest.files import read_lines
+from nbest.formats import read_references
+from nbest.metrics import METRICS
+from nbest.significance import TESTS
+
+
+@dataclass(frozen=True)
+class ScoreCall:
+    """The arguments of `nbest score`."""
+
+    outputs: list[str]
+    refs: list[str]
+    metric: str
+    test: str
+    seed: int
+    tokenize: str | None
+    lowercase: bool
+    as_json: bool
+
+
+def run(call: ScoreCall) -> None:
+    """Score, test, print."""
+    console = Console()
+    compare = look_up(TESTS, call.test, "test")
+    paths, given = separate(call.outputs)
+    systems = {path: read_lines(path) for path in paths}
+    sizes = {path: len(lines) for path, lines in systems.items()}
+    for path, size in sizes.items():
+        if size != sizes[paths[0]]:
+            raise FormatError(path, None, f"has {size} lines while {paths[0]} has {sizes[paths[0]]}")
+        if size == 0:
+            raise FormatError(path, None, "the file is empty; expected one output a line")
+    references = read_references(call.refs, sizes[paths[0]])
+    names = [name for name in call.metric.split(",") if name]
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        rows += _rows(name, call, given, systems, references, compare)
+    refuse_rest({k: v for k, v in given.items() if not any(k in _options(n) for n in names)}, *map(_kind, names))
+    if call.as_json:
+        print_json(rows)
+        return
+    for title in dict.fromkeys((row["name"], row["signature"]) for row in rows):
+        mine = [row for row in rows if (row["name"], row["signature"]) == title]
+        table = [(row["system"], number(row["score"]), *_tested(row)) for row in mine]
+        header = ("system", mine[0]["name"], *(("difference", f"p ({call.test})") if len(systems) > 1 else ()))
+        console.table(header, table, out=True)
+        print(f"signature: {mine[0]['name']}|{mine[0]['signature']}\n")
+
+
+def _kind(name: str) -> type:
+    return look_up(METRICS, name, "metric")
+
+
+def _options(name: str) -> list[str]:
+    return list(settable(_kind(name)))
+
+
+def _tested(row: dict[str, Any]) -> tuple[str, ...]:
+    if "p" not in row:
+        return ()
+    if row["p"] is None:
+        return ("", "")
+    return f"{row['difference']:+.2f}", probability(row["p"])
+
+
+def _rows(name, call, given, systems, references, compare) -> list[dict[str, Any]]:  # type: ignore[no-untyped-def]
+    """One row a system for one metric."""
+    mine = {key: value for key, value in given.items() if key in _options(name)}
+    metric = measure(name, mine, call.tokenize, call.lowercase, None, None).metric
+    offsets = np.arange(len(references) + 1)
+    stats = {path: metric.stats(Texts.of(lines), offsets, references) for path, lines in systems.items()}
+    base = next(iter(stats.values()))
+    rows = []
+    for path, values in stats.items():
+        row: dict[str, Any] = {"system": path, "name": metric.name, "score": float(metric.score(values.sum(axis=0)))}
+        row["signature"] = metric.signature(len(references[0]))
+        if len(stats) > 1:
+            seeded = {} if call.test == "wilcoxon" else {"seed": call.seed}
+            found = None if values is base else asdict(compare(metric, base, values, **seeded))
+            row |= (
+                {"p": None, "difference": 0.0}
+                if found is None
+                else found | {"difference": row["score"] - found["first"]}
+            )
+        rows.append(row)
+    return rows

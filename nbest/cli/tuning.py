@@ -1,0 +1,142 @@
+"""What `nbest tune` does, once its arguments are known."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nbest.cli.console import Console, number, print_json
+from nbest.cli.loading import Source, columns, measure, read_lists, recipes
+from nbest.cli.options import refuse_rest, separate, take
+from nbest.corpus import NBest, split
+from nbest.decisions import corpus_oracle
+from nbest.errors import ParameterError, look_up
+from nbest.formats.moses_weights import write_moses_weights
+from nbest.model import LogLinear, load
+from nbest.trainers import TRAINERS
+
+
+@dataclass(frozen=True)
+class TuneCall:
+    """The arguments of `nbest tune`."""
+
+    lists: list[str]
+    refs: list[str] | None
+    metric: str | None
+    method: str
+    heldout: list[str] | None
+    heldout_refs: list[str] | None
+    split: float
+    split_seed: int
+    add: str | None
+    only: str | None
+    drop: str | None
+    output: str
+    tokenize: str | None
+    lowercase: bool
+    column: str | None
+    scores: str | None
+    format: str | None
+    threads: int | None
+    quiet: bool
+    as_json: bool
+
+
+def run(call: TuneCall) -> None:
+    """Tune, write the model, say what was reached."""
+    console = Console(quiet=call.quiet)
+    paths, given = separate(call.lists)
+    kind = look_up(TRAINERS, call.method, "method")
+    how = measure(call.metric, given, call.tokenize, call.lowercase, call.column, call.scores)
+    settings = take(kind, given, load=lambda path: load(path).weights)
+    refuse_rest(given, kind, type(how.metric))
+    if call.heldout and call.split:
+        raise ParameterError("give --heldout or --split, not both")
+    begin = time.perf_counter()
+    added = recipes(call.add)
+
+    def ready(source: Source) -> NBest:
+        return columns(how.measured(read_lists(source, console)), added, call.only, call.drop)
+
+    dev = ready(Source(paths, call.refs, call.format))
+    heldout = ready(Source(call.heldout, call.heldout_refs, call.format)) if call.heldout else None
+    if call.split:
+        dev, heldout = split(dev, 1.0 - call.split, call.split_seed)
+    loaded = time.perf_counter()
+    model = train(kind, settings, dev, heldout, call.threads, console, call.method)
+    model = replace(model, features=added)
+    done = time.perf_counter()
+    _write(model, call.output, console, call.as_json)
+    summary = _summary(call, model, dev, heldout, {"read": loaded - begin, "train": done - loaded})
+    _report(summary, model, console)
+    if call.as_json:
+        print_json(summary | ({"model": _content(model)} if call.output == "-" else {"output": call.output}))
+
+
+def train(
+    kind: type,
+    settings: dict[str, Any],
+    dev: NBest,
+    heldout: NBest | None,
+    threads: int | None,
+    console: Console,
+    name: str,
+) -> LogLinear:
+    """Fit a trainer with progress on stderr."""
+    with console.progress(f"tuning by {name}") as update, console.convergence():
+        trainer = kind(**settings)
+        if hasattr(trainer, "threads"):
+            trainer.threads = threads
+        if hasattr(trainer, "progress"):
+            trainer.progress = update
+        return trainer.fit(dev, heldout)
+
+
+def _content(model: LogLinear) -> dict[str, Any]:
+    return {"weights": dict(model.weights), "features": [dict(r) for r in model.features]}
+
+
+def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> None:
+    if output == "-":
+        if not as_json:
+            model.save("-")
+    elif output.endswith(".ini"):
+        if model.features:
+            raise ParameterError("a Moses weight file cannot hold added features; write .json, or tune without --add")
+        write_moses_weights(output, model.weights)
+    else:
+        model.save(output)
+
+
+def _summary(
+    call: TuneCall, model: LogLinear, dev: NBest, heldout: NBest | None, seconds: dict[str, float]
+) -> dict[str, Any]:
+    first = dev.offsets[:-1].copy()
+    first[dev.lengths == 0] = -1
+    return {
+        "method": call.method,
+        "metric": model.metric,
+        "segments": len(dev),
+        "hypotheses": dev.hypotheses,
+        "features": len(dev.feature_names) + len(dev.sparse_names),
+        "first": dev.score(first),
+        "dev": model.scores_["dev"],
+        "oracle": dev.score(corpus_oracle(dev)),
+        **({} if heldout is None else {"heldout": model.scores_["heldout"], "heldout_segments": len(heldout)}),
+        "seconds": {key: round(value, 3) for key, value in seconds.items()},
+    }
+
+
+def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None:
+    console.say(
+        f"{summary['segments']} segments, {summary['hypotheses']} hypotheses, {summary['features']} features; "
+        f"read in {summary['seconds']['read']:.1f} s, tuned in {summary['seconds']['train']:.1f} s"
+    )
+    console.say(
+        f"{summary['metric']}: first {number(summary['first'])}, tuned {number(summary['dev'])}, "
+        f"oracle {number(summary['oracle'])}"
+        + (f"; held out {number(summary['heldout'])}" if "heldout" in summary else "")
+    )
+    strongest = sorted(model.weights.items(), key=lambda item: -abs(item[1]))[:20]
+    console.table(("feature", "weight"), [(name, f"{weight:.6g}") for name, weight in strongest])

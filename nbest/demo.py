@@ -1,0 +1,40 @@
+"""The bundled lists, and a run over every kernel."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import numpy as np
+
+from nbest import formats
+from nbest.corpus import NBest, Texts, prune
+from nbest.decisions import mbr
+from nbest.errors import look_up
+from nbest.metrics import METRICS, make_metric
+from nbest.trainers import MERT, GridSearch, MaxLikelihood, RandomSearch
+
+SETS = ("tune", "heldout", "test")
+
+
+def lists(name: str) -> NBest:
+    """Bundled lists, with references: "tune", "heldout" or "test". A real recogniser's, on synthesised speech."""
+    look_up({key: key for key in SETS}, name, "bundled set")
+    with resources.as_file(resources.files("nbest") / "data" / f"asr-{name}.jsonl.xz") as path:
+        return formats.read(path, "jsonl")
+
+
+def exercise() -> None:
+    """Run every kernel once on small lists, so that all are compiled."""
+    texts = ["a b c d e", "a b c e", "x", "a b", "b a", ""]
+    features = np.random.default_rng(1).normal(size=(6, 3))
+    references = (("a b c d e",), ("b a",))
+    for name in METRICS:
+        if name == "external":
+            continue
+        corpus = NBest(np.array([0, 3, 6]), features, ("f", "g", "h"), ("0", "1"), Texts.of(texts))
+        corpus = prune(corpus, 3).with_metric(make_metric(name), references)
+        if name in ("bleu", "wer"):
+            for trainer in (MERT(restarts=2, hops=1), MaxLikelihood(), GridSearch(points=3), RandomSearch(trials=2)):
+                mbr(trainer.fit(corpus), corpus, gain=name)
+    lines = "".join(f"{h // 3} ||| {text} ||| F= 1 {h}.5\n" for h, text in enumerate(texts))
+    formats.FORMATS["moses"].read("-", data=lines.encode())

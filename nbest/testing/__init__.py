@@ -1,0 +1,20 @@
+"""Checks of the contracts: put your own metric, format, objective or trainer through the one of its family.
+
+Each `check_*` raises an `AssertionError` that says which part of the contract is broken.
+"""
+
+from nbest.testing.corpora import in_other_order, toy_lists, with_scaled
+from nbest.testing.formats import check_format
+from nbest.testing.metrics import check_metric
+from nbest.testing.objectives import check_objective
+from nbest.testing.trainers import check_trainer
+
+__all__ = [
+    "check_format",
+    "check_metric",
+    "check_objective",
+    "check_trainer",
+    "in_other_order",
+    "toy_lists",
+    "with_scaled",
+]
