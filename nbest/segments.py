@@ -68,9 +68,11 @@ def logsumexp(values: Floats, offsets: Ints) -> Floats:
 
 def softmax(values: Floats, offsets: Ints) -> Floats:
     """[H] probabilities, summing to 1 in each segment; a segment of only -inf gets zeros."""
-    normaliser = logsumexp(values, offsets)
-    shift = np.where(np.isfinite(normaliser), normaliser, 0.0)
-    return np.asarray(np.exp(values - np.repeat(shift, lengths(offsets))))
+    top = maxima(values, offsets)
+    sizes = lengths(offsets)
+    mass = np.exp(values - np.repeat(np.where(np.isfinite(top), top, 0.0), sizes))
+    total = sums(mass, offsets)  # divided by, and not subtracted as a logarithm, which is lost beside a huge value
+    return np.asarray(mass / np.repeat(np.where(total > 0, total, 1.0), sizes))
 
 
 def ranks(values: Floats, offsets: Ints) -> Ints:

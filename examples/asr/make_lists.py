@@ -82,6 +82,13 @@ MIN_LINK_POSTERIOR = 1e-6
 #: are left out of the posteriors to save time.
 POSTERIOR_BEAM = 20.0
 
+#: Hypotheses with these words are left out of the lists, which are meant to be
+#: shown to anybody; the recogniser's vocabulary has no such scruples.
+VULGAR = re.compile(
+    r"\b(ass|asses|asshole\w*|bitch\w*|boobs?|cocks?|cunt\w*|dicks?|fag|fags|faggot\w*|fuck\w*"
+    r"|motherfuck\w*|nigg\w*|piss\w*|pussy|shit\w*|bullshit|sluts?|slutty|tits|whores?)\b"
+)
+
 #: Settings of the recogniser: the defaults throughout.
 WORD_SETTINGS: dict[str, Any] = {"samprate": SAMPLE_RATE, "loglevel": "FATAL"}
 
@@ -720,10 +727,13 @@ def to_segment(record: dict[str, Any]) -> dict[str, Any] | None:
     recogniser approximates the language model's context around pauses.
     """
     result = record["result"]
-    if result is None or len(result["hypotheses"]) < 2:
+    if result is None:
         return None
     own = result["onebest"]
-    hypotheses = sorted(result["hypotheses"], key=lambda h: (h["text"] != own, -h["total"]))
+    hypotheses = [h for h in result["hypotheses"] if not VULGAR.search(h["text"])]
+    hypotheses.sort(key=lambda h: (h["text"] != own, -h["total"]))
+    if len(hypotheses) < 2:
+        return None
     return {
         "id": record["id"],
         "references": [" ".join(normalise(record["sentence"]))],

@@ -63,6 +63,7 @@ class NBest:
         put(self, "offsets", _frozen(self.offsets, np.int64))
         put(self, "features", _frozen(self.features, None))
         put(self, "stats", None if self.stats is None else _frozen(self.stats, np.float64))
+        put(self, "positions", None if self.positions is None else _frozen(self.positions, np.int64))
         put(self, "feature_names", tuple(self.feature_names))
         put(self, "ids", tuple(self.ids))
         put(self, "origins", MappingProxyType(dict(self.origins)))
@@ -163,7 +164,12 @@ class NBest:
 
     def with_features(self, names: Sequence[str], columns: Floats) -> NBest:
         """The same lists with further dense columns [H, len(names)]."""
-        columns = np.asarray(columns, np.float64).reshape(self.hypotheses, len(names))
+        columns = np.asarray(columns, np.float64)
+        if columns.ndim == 1 and len(names) == 1:
+            columns = columns[:, None]
+        if columns.shape != (self.hypotheses, len(names)):
+            want = (self.hypotheses, len(names))
+            raise ParameterError(f"'columns' of with_features must have shape {want}, got {columns.shape}")
         return replace(
             self,
             features=np.concatenate([self.features, columns], axis=1),
@@ -228,6 +234,9 @@ def _check_sizes(corpus: NBest, hypotheses: int) -> None:
     ):
         if value is not None and count(value) != size:
             raise ParameterError(f"'{name}' of NBest must have {size} entries, got {count(value)}")
+    if corpus.stats is not None and (corpus.stats.ndim != 2 or not np.isfinite(corpus.stats).all()):
+        got = f"shape {corpus.stats.shape}" if corpus.stats.ndim != 2 else "some that are not"
+        raise ParameterError(f"'stats' of NBest must be finite numbers [H, M], got {got}")
     if corpus.sparse is not None and corpus.sparse.shape != (hypotheses, len(corpus.sparse_names)):
         want = (hypotheses, len(corpus.sparse_names))
         raise ParameterError(f"'sparse' of NBest must have shape {want}, got {corpus.sparse.shape}")

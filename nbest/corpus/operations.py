@@ -65,6 +65,7 @@ def _row_numbers(corpus: NBest) -> Ints:
     if corpus.sparse is not None:
         matrix = corpus.sparse.copy()
         matrix.sum_duplicates()
+        matrix.eliminate_zeros()
         bounds = matrix.indptr
         for h, (low, high) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
             keys[h] += matrix.indices[low:high].tobytes() + matrix.data[low:high].tobytes()
@@ -102,7 +103,7 @@ def _stack(parts: list[NBest]) -> NBest:
     texts = concatenate([part.texts for part in parts if part.texts is not None])
     features = np.concatenate([part.features for part in parts])
     sparse, sparse_names = _stack_sparse(parts)
-    metrics = {None if p.metric is None else p.metric.signature() for p in parts}
+    metrics = {None if p.metric is None else (p.metric.name, p.metric.signature()) for p in parts}
     same = len(metrics) == 1 and parts[0].metric is not None
     return NBest(
         offsets=np.array([0, len(features)]),

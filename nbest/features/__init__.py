@@ -12,9 +12,14 @@ from typing import Any
 from nbest.corpus import NBest
 from nbest.errors import look_up
 from nbest.features.standardise import within_scale
-from nbest.features.texts import agreement, length, rank
+from nbest.features.texts import agreement, frequency, length, rank
 
-FEATURES: dict[str, Callable[..., NBest]] = {"agreement": agreement, "length": length, "rank": rank}
+FEATURES: dict[str, Callable[..., NBest]] = {
+    "agreement": agreement,
+    "frequency": frequency,
+    "length": length,
+    "rank": rank,
+}
 """Features that can be added to any lists, by the name used on the command line."""
 
 
@@ -26,4 +31,4 @@ def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
     return corpus
 
 
-__all__ = ["FEATURES", "agreement", "apply_recipes", "length", "rank", "within_scale"]
+__all__ = ["FEATURES", "agreement", "apply_recipes", "frequency", "length", "rank", "within_scale"]

@@ -25,6 +25,27 @@ def rank(corpus: NBest) -> NBest:
     return corpus.with_features(("rank",), -np.log1p(place))
 
 
+def frequency(corpus: NBest, cap: int = 5) -> NBest:
+    """Adds `frequency` and `rare`: how common the words of a hypothesis are among the first hypotheses of all lists.
+
+        frequency = sum over words of log(min(count, cap) + 1/2),    rare = minus the number of words with count <= 1
+
+    Needs no language model and no references, but looks at the whole corpus: the same list gets other values in
+    another corpus, and lists of a few segments get poor ones.
+    """
+    if corpus.texts is None:
+        raise CapabilityError("the feature 'frequency' needs the texts of the hypotheses and these lists carry none")
+    (words,), vocabulary = intern(corpus.texts)
+    owner = np.repeat(np.arange(corpus.hypotheses), words.lengths())
+    first = np.zeros(corpus.hypotheses, bool)
+    first[corpus.offsets[:-1][corpus.lengths > 0]] = True
+    counts = np.bincount(words.ids[first[owner]], minlength=len(vocabulary))[words.ids]
+    columns = np.zeros((corpus.hypotheses, 2))
+    np.add.at(columns[:, 0], owner, np.log(np.minimum(counts, cap) + 0.5))
+    np.add.at(columns[:, 1], owner, -(counts <= 1).astype(np.float64))
+    return corpus.with_features(("frequency", "rare"), columns)
+
+
 def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
     """Adds `agreement`: minus the mean loss of a hypothesis when the hypotheses of its list are the references.
 
