@@ -20,6 +20,7 @@ wheel brings the English models) and ``numpy``.
 from __future__ import annotations
 
 import argparse
+import gc
 import heapq
 import io
 import json
@@ -92,8 +93,8 @@ VULGAR = re.compile(
 #: Settings of the recogniser: the defaults throughout.
 WORD_SETTINGS: dict[str, Any] = {"samprate": SAMPLE_RATE, "loglevel": "FATAL"}
 
-#: Settings of the phone recogniser: a loop over all phones with a phone bigram or
-#: trigram instead of words, a low language weight and narrow beams.
+#: Settings of the phone recogniser: a loop over all phones with a language model of
+#: phones instead of words, a low language weight and narrow beams.
 PHONE_SETTINGS: dict[str, Any] = {
     **WORD_SETTINGS,
     "lm": None,
@@ -290,6 +291,10 @@ class LanguageModel:
         self._model = model
         self._unit = unit
         self._cache: dict[tuple[str, ...], float] = {}
+
+    def forget(self) -> None:
+        """Drop the cache, which otherwise grows with every utterance."""
+        self._cache.clear()
 
     def logprob(self, word: str, *history: str) -> float:
         """log P(word | history), the most recent word of history first."""
@@ -595,6 +600,7 @@ class Recogniser:
 
     def recognise(self, audio: bytes) -> dict[str, Any] | None:
         """Recognise one utterance; None if nothing came out."""
+        self._lm.forget()
         decoder = self._decode(audio, WORD_SETTINGS)
         hypothesis = decoder.hyp()
         if hypothesis is None:
@@ -706,6 +712,9 @@ def run(job: Job) -> str:
             return job.name
     if _recogniser is None:
         _recogniser = Recogniser(job.nbest)
+        # The search makes millions of small objects, none of them in cycles:
+        # looking for cycles would take longer than the search itself.
+        gc.disable()
     recognised = _recogniser.recognise(synthesise(job.sentence, job.index))
     record = {
         "id": job.name,

@@ -17,6 +17,9 @@ import numpy as np
 from nbest.optimisers.reductions import fmax, fmin
 from nbest.parallel import kernel
 
+FAR = 1e200
+"""Lines whose slopes hardly differ may cross beyond all numbers; such crossings are put here."""
+
 _fast = numba.njit(
     cache=True,
     nogil=True,
@@ -79,7 +82,7 @@ def envelope(a, b, heights, cuts, lines, stack):
     current = left
     while depth > 0:
         other = stack[depth - 1]
-        x = (a[current] - a[other]) / (b[other] - b[current])
+        x = min(max((a[current] - a[other]) / (b[other] - b[current]), -FAR), FAR)
         top = _heights(a, b, x, heights)
         if top > max(heights[current], heights[other]):
             between = _first_equal(heights, len(a), top)
@@ -182,16 +185,20 @@ def _sorted_order(values):
 
 
 @kernel
-def sweep(place, old, new, totals, stats, tolerance):
+def sweep(place, old, new, first, stats, tolerance):
     """Sorted distinct cuts [E] and the totals [E+1, M] before, between and after them.
 
-    Cuts nearer than `tolerance` (relative to their size, and absolute below 1) count as one.
+    `place`, `old`, `new` and `first` are what `breakpoints` returns. Cuts nearer than `tolerance` (relative to their size, and absolute below 1) count as one.
     """
     order = _sorted_order(place)
     width = stats.shape[1]
     cuts = np.empty(len(place))
     sums = np.empty((len(place) + 1, width))
-    sums[0] = totals
+    sums[0] = 0.0
+    for h in first:
+        if h >= 0:
+            for j in range(width):
+                sums[0, j] += stats[h, j]
     count = 0
     for t in range(len(place)):
         i = order[t]
@@ -199,7 +206,9 @@ def sweep(place, old, new, totals, stats, tolerance):
         if count == 0 or x - cuts[count - 1] > tolerance * max(1.0, abs(x)):
             cuts[count] = x
             count += 1
-            sums[count] = sums[count - 1]
-        for j in range(width):
-            sums[count, j] += stats[new[i], j] - stats[old[i], j]
+            for j in range(width):
+                sums[count, j] = sums[count - 1, j] + (stats[new[i], j] - stats[old[i], j])
+        else:
+            for j in range(width):
+                sums[count, j] += stats[new[i], j] - stats[old[i], j]
     return cuts[:count], sums[: count + 1]

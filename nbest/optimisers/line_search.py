@@ -55,9 +55,8 @@ class Lines:
                 range(threads),
                 threads,
             )
-        place, old, new, first = (np.concatenate(p) if len(p) > 1 else p[0] for p in zip(*parts, strict=True))
-        totals = self.stats[first[first >= 0]].sum(axis=0, dtype=np.float64)
-        return sweep(place, old, new, totals, self.stats, _TOLERANCE)
+        place, old, new, first = (p[0] if len(p) == 1 else np.concatenate(p) for p in zip(*parts, strict=True))
+        return sweep(place, old, new, first, self.stats, _TOLERANCE)
 
     def search(
         self, scores: Floats, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf), threads: int = 1
@@ -68,16 +67,16 @@ class Lines:
         """
         cuts, totals = self.intervals(scores, direction, threads)
         values = self.sign * self.metric.score(totals)
-        low, high = bounds
-        lows = np.concatenate([[-np.inf], cuts])
-        highs = np.concatenate([cuts, [np.inf]])
-        if np.isfinite(low) or np.isfinite(high):
-            lows, highs = np.maximum(lows, low), np.minimum(highs, high)
+        edges = np.empty(len(cuts) + 2)
+        edges[0], edges[1:-1], edges[-1] = -np.inf, cuts, np.inf
+        lows, highs = edges[:-1], edges[1:]
+        if bounds != (-np.inf, np.inf):
+            lows, highs = np.maximum(lows, bounds[0]), np.minimum(highs, bounds[1])
             values = np.where(lows <= highs, values, -np.inf)
         best = values.max()
         ties = np.flatnonzero(values == best)
         pick = ties[0] if len(ties) == 1 else ties[np.argmax(highs[ties] - lows[ties])]
-        return Step(_middle(lows[pick], highs[pick]), float(best))
+        return Step(_middle(float(lows[pick]), float(highs[pick])), float(best))
 
 
 def _middle(low: float, high: float) -> float:

@@ -152,8 +152,8 @@ def test_columns_of_the_wrong_shape(columns):
 
 
 def test_unknown_columns():
-    with pytest.raises(ParameterError, match="no feature 'ml' in these lists; known: lm, tm; did you mean 'lm'"):
-        good().column("ml")
+    with pytest.raises(ParameterError, match="no feature 'lm0' in these lists; known: lm, tm; did you mean 'lm'"):
+        good().column("lm0")
     with pytest.raises(ParameterError, match="no feature 'ml' in these lists"):
         good().only_features(("lm", "ml"))
     with pytest.raises(ParameterError, match="must differ, got 'lm' twice"):
