@@ -15,6 +15,7 @@ from typing import IO
 
 from nbest.errors import FormatError
 
+_DEVICES = (Path("/dev"), Path("/dev/fd"))
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
@@ -72,10 +73,13 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     goal = Path(path)
-    if goal.exists() and not goal.is_file():
-        with open(goal, "wb") as device:  # a pipe or /dev/null cannot be renamed over
+    if goal.is_dir():
+        raise FormatError(path, None, "cannot be written: it is a directory")
+    if goal.exists() and (not goal.is_file() or goal.parent in _DEVICES):
+        with open(goal, "wb") as device:  # a pipe, /dev/null or /dev/stdout cannot be renamed over
             yield device
         return
+    goal = goal.resolve()  # a link stays one
     try:
         handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent)
     except OSError as error:

@@ -134,13 +134,14 @@ def _feature_findings(corpus: NBest, scale: Floats) -> list[str]:
     columns = np.asarray(part.features[:, useful], np.float64) / scale[useful]
     means = segments.sums(columns, part.offsets) / np.maximum(part.lengths, 1)[:, None]
     centred = columns - np.repeat(means, part.lengths, axis=0)
-    for j in range(1, len(useful)):
+    basis: list[int] = []  # columns that no earlier ones explain
+    for j in range(len(useful)):
         size = np.linalg.norm(centred[:, j])
-        if size == 0:
-            continue
-        weights, *_ = np.linalg.lstsq(centred[:, :j], centred[:, j], rcond=1e-10)
-        if np.linalg.norm(centred[:, j] - centred[:, :j] @ weights) < _RESIDUE * size:
-            parts = [names[useful[i]] for i in np.argsort(-np.abs(weights)) if abs(weights[i]) > 1e-3]
+        weights, *_ = np.linalg.lstsq(centred[:, basis], centred[:, j], rcond=1e-10)
+        if np.linalg.norm(centred[:, j] - centred[:, basis] @ weights) >= _RESIDUE * size:
+            basis.append(j)
+        elif size > 0:
+            parts = [names[useful[basis[i]]] for i in np.argsort(-np.abs(weights)) if abs(weights[i]) > 1e-3]
             found.append(f"feature {names[useful[j]]!r} is a mixture of {', '.join(parts)}: leave it out (--drop)")
     return found
 

@@ -69,11 +69,14 @@ class LogLinear:
             raise ParameterError(f"the model has a weight for {missing[0]!r} and these lists do not; they have {have}")
         dense = np.array([self.weights.get(name, 0.0) for name in corpus.feature_names])
         scores = np.zeros(corpus.hypotheses)
-        for d, weight in enumerate(dense):  # by columns: the same sum whatever the order of rows or the BLAS
-            if weight:
-                scores += weight * corpus.features[:, d]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for d, weight in enumerate(dense):  # by columns: the same sum whatever the order of rows or the BLAS
+                if weight:
+                    scores += weight * corpus.features[:, d]
         if corpus.sparse is not None:
             scores += corpus.sparse @ np.array([self.weights.get(name, 0.0) for name in corpus.sparse_names])
+        if not np.isfinite(scores).all():
+            raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
         return scores
 
     def predict(self, corpus: NBest) -> Ints:
@@ -92,12 +95,35 @@ class LogLinear:
             "weights": {name: float(weight) for name, weight in self.weights.items()},
             "features": [dict(recipe) for recipe in self.features],
             "metric": self.metric,
-            "trainer": dict(self.trainer),
-            "scores": dict(self.scores_),
-            "seed": self.seed,
+            "trainer": _plain(self.trainer),
+            "scores": _plain(self.scores_),
+            "seed": _plain(self.seed),
             "versions": dict(self.versions),
         }
         write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON can hold it: NumPy numbers as Python's, infinities as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a JSON value is a number that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
 
 
 def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
@@ -105,19 +131,22 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
     if not isinstance(weights, dict):
         raise FormatError(path, None, "a loglinear model needs 'weights': {name: value}")
     for name, weight in weights.items():
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not np.isfinite(weight):
-            raise FormatError(path, None, f"the weight of {name!r} must be a finite number, got {weight!r}")
+        if not _is_number(weight):
+            raise FormatError(path, None, f"the weight of {name!r} must be a finite number, got {str(weight)[:40]}")
     recipes = content.get("features", [])
-    if not isinstance(recipes, list) or not all(isinstance(r, dict) and r.get("kind") in FEATURES for r in recipes):
+    if not isinstance(recipes, list) or not all(isinstance(r, dict) and str(r.get("kind")) in FEATURES for r in recipes):
         known = ", ".join(sorted(FEATURES))
         raise FormatError(path, None, f"'features' must be a list of recipes with a known 'kind' ({known})")
+    seed = content.get("seed")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise FormatError(path, None, f"'seed' must be a whole number or null, got {seed!r}")
     return LogLinear(
         weights={name: float(weight) for name, weight in weights.items()},
         features=tuple(recipes),
         metric=str(content.get("metric", "")),
         trainer=_mapping(path, content, "trainer"),
         scores_=_mapping(path, content, "scores"),
-        seed=content.get("seed"),
+        seed=seed,
         versions=_mapping(path, content, "versions"),
     )
 
@@ -141,7 +170,7 @@ def load(path: str | Path) -> LogLinear:
         return LogLinear(parse_moses_weights(path, text), trainer={"name": "Moses weight file"})
     try:
         content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise FormatError(path, line, f"not valid JSON: {error}; expected a model file") from None
     if not isinstance(content, dict) or content.get("format") != MODEL_FORMAT:

@@ -41,9 +41,7 @@ def test_against_loops(groups):
     sums = [log_sum(group) for group in groups]
     np.testing.assert_allclose(segments.logsumexp(values, offsets), sums, rtol=1e-12, atol=1e-12)
     probabilities = [
-        math.exp(v - total) if total > -INF else 0.0
-        for group, total in zip(groups, sums, strict=True)
-        for v in group
+        math.exp(v - total) if total > -INF else 0.0 for group, total in zip(groups, sums, strict=True) for v in group
     ]
     np.testing.assert_allclose(segments.softmax(values, offsets), probabilities, rtol=1e-9, atol=1e-12)
     places = [sorted(range(len(g)), key=lambda k: (-g[k], k)).index(k) for g in groups for k in range(len(g))]

@@ -31,8 +31,10 @@ def mbr(
     """
     if corpus.texts is None:
         raise CapabilityError("mbr needs the texts of the hypotheses and these lists carry none")
-    if not gamma >= 0:
-        raise ParameterError(f"'gamma' of mbr must be >= 0, got {gamma}")
+    if not 0 <= gamma < float("inf"):
+        raise ParameterError(f"'gamma' of mbr must be >= 0 and finite, got {gamma}")
+    if evidence is not None and evidence < 1:
+        raise ParameterError(f"'evidence' of mbr must be >= 1, got {evidence}")
     metric = make_metric(gain) if isinstance(gain, str) else gain
     posterior = model.posterior(corpus, gamma)
     losses = expected_losses(metric, corpus.texts, corpus.offsets, posterior, evidence=evidence, progress=progress)

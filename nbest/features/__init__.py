@@ -7,10 +7,11 @@ columns; a model keeps the recipes it was trained with and applies them to every
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from typing import Any
 
 from nbest.corpus import NBest
-from nbest.errors import look_up
+from nbest.errors import ParameterError, _known, look_up
 from nbest.features.standardise import within_scale
 from nbest.features.texts import agreement, frequency, length, rank
 
@@ -27,7 +28,12 @@ def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
     """The lists with the columns of these recipes, in their order."""
     for recipe in recipes:
         options = {key: value for key, value in recipe.items() if key != "kind"}
-        corpus = look_up(FEATURES, recipe["kind"], "feature")(corpus, **options)
+        function = look_up(FEATURES, recipe["kind"], "feature")
+        known = list(signature(function).parameters)[1:]
+        for option in options:
+            if option not in known:
+                raise ParameterError(f"the feature {recipe['kind']!r} has no option {option!r}; {_known(known, option)}")
+        corpus = function(corpus, **options)
     return corpus
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from nbest.errors import FormatError
+from nbest.errors import CapabilityError, FormatError
 from nbest.files import split_lines, write_text
 from nbest.formats.base import number
 
@@ -38,15 +38,26 @@ def _add(path: str | Path, line: int, weights: dict[str, float], name: str, valu
         weights[column] = number(path, line, f"the weight of {column!r}", value)
 
 
+def _columns_of(name: str, weights: Mapping[str, float]) -> list[str]:
+    """`Name_0`, `Name_1`, ... as far as there are weights; none if there are fewer than two, or one for `Name`."""
+    columns: list[str] = []
+    while name and name not in weights and f"{name}_{len(columns)}" in weights:
+        columns.append(f"{name}_{len(columns)}")
+    return columns if len(columns) > 1 else []
+
+
 def write_moses_weights(path: str | Path, weights: Mapping[str, float]) -> None:
     """A `[weight]` section, with `Name_0`, `Name_1`, ... joined on one line."""
+    for name in weights:
+        if not name or name.startswith("[") or any(mark in name for mark in "=#") or name.split() != [name]:
+            raise CapabilityError(f"a Moses weight file cannot hold a weight of the name {name!r}; save a model (JSON)")
     grouped: dict[str, list[float]] = {}
+    joined = {column for name in weights for column in _columns_of(name.rpartition("_")[0], weights)}
     for column, weight in weights.items():
-        name, _, index = column.rpartition("_")
-        joins = bool(name) and index == str(len(grouped.get(name, ()))) and (index != "0" or f"{name}_1" in weights)
-        if joins and name not in weights:
-            grouped.setdefault(name, []).append(weight)
-        else:
+        name = column.rpartition("_")[0]
+        if column not in joined:
             grouped[column] = [weight]
+        elif name not in grouped:
+            grouped[name] = [weights[part] for part in _columns_of(name, weights)]
     lines = [f"{name}= {' '.join(repr(float(value)) for value in values)}\n" for name, values in grouped.items()]
     write_text(path, "[weight]\n" + "".join(lines))

@@ -52,6 +52,8 @@ Plan = tuple[Ints, Ints, Floats, Ints]
 
 def _plan(numbers: Ints, posterior: Floats, low: int, high: int, evidence: int | None) -> Plan:
     _, first, inverse = np.unique(numbers[low:high], return_index=True, return_inverse=True)
+    order = np.argsort(first)  # as in the list, whatever other lists hold
+    first, inverse = first[order], np.argsort(order)[inverse]
     mass: Floats = np.zeros(len(first))
     np.add.at(mass, inverse, posterior[low:high])
     order = np.argsort(-mass, kind="stable")[:evidence]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from nbest import parallel
-from nbest.optimisers.envelope import breakpoints, sweep
+from nbest.optimisers.envelope import FAR, breakpoints, sweep
 from nbest.types import Floats, Ints, Metric
 
 _TOLERANCE = 1e-10  # breakpoints nearer than this, relative, are one
-_BEYOND = 0.1  # how far past the outermost breakpoint to go when the best interval has no end
+_BEYOND = 0.1, 1e-9  # how far past the outermost breakpoint to go when the best interval has no end; relative
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,11 @@ class Lines:
         lows, highs = edges[:-1], edges[1:]
         if bounds != (-np.inf, np.inf):
             lows, highs = np.maximum(lows, bounds[0]), np.minimum(highs, bounds[1])
-            values = np.where(lows <= highs, values, -np.inf)
+            # a breakpoint on the very bound is no interval, only a tie
+            least = _TOLERANCE * np.maximum(1.0, np.minimum(np.abs(lows), np.abs(highs)))
+            values = np.where(highs - lows > least, values, -np.inf)
+        if len(cuts) and (cuts[0] <= -FAR or cuts[-1] >= FAR):  # nothing can be reached beyond
+            values[[0, -1]] = np.where([cuts[0] <= -FAR, cuts[-1] >= FAR], -np.inf, values[[0, -1]])
         best = values.max()
         ties = np.flatnonzero(values == best)
         pick = ties[0] if len(ties) == 1 else ties[np.argmax(highs[ties] - lows[ties])]
@@ -83,9 +87,9 @@ def _middle(low: float, high: float) -> float:
     if np.isinf(low) and np.isinf(high):
         return 0.0
     if np.isinf(low):
-        return float(high - _BEYOND)
+        return float(high - max(_BEYOND[0], _BEYOND[1] * abs(high)))
     if np.isinf(high):
-        return float(low + _BEYOND)
+        return float(low + max(_BEYOND[0], _BEYOND[1] * abs(low)))
     return float(0.5 * (low + high))
 
 

@@ -111,7 +111,7 @@ def rows_of(corpus):
 @given(lists(segments=5), st.data())
 def test_parts(corpus, data):
     rows = rows_of(corpus)
-    chosen = data.draw(st.permutations(range(len(corpus)))) [: data.draw(st.integers(0, len(corpus)))]
+    chosen = data.draw(st.permutations(range(len(corpus))))[: data.draw(st.integers(0, len(corpus)))]
     assert rows_of(corpus.select(chosen)) == [rows[i] for i in chosen]
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=corpus.hypotheses, max_size=corpus.hypotheses)), bool)
     kept = iter(mask)

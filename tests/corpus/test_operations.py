@@ -162,7 +162,12 @@ def test_merge_keeps_statistics_of_the_same_metric_only():
 
 def one(name, text, **more):
     return NBest(
-        offsets=np.array([0, 1]), features=np.zeros((1, 1)), feature_names=("f",), ids=(name,), texts=Texts.of([text]), **more
+        offsets=np.array([0, 1]),
+        features=np.zeros((1, 1)),
+        feature_names=("f",),
+        ids=(name,),
+        texts=Texts.of([text]),
+        **more,
     )
 
 

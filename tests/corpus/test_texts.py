@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from nbest.corpus import Texts
 from nbest.corpus.texts import concatenate
 
-strings = st.lists(st.one_of(st.text(max_size=5), st.sampled_from(["", "a", "é", "日本", "💥", "a\u2028b"])), max_size=8)
+strings = st.lists(
+    st.one_of(st.text(max_size=5), st.sampled_from(["", "a", "é", "日本", "💥", "a\u2028b"])), max_size=8
+)
 
 
 def clean(lines):

@@ -1,0 +1,71 @@
+"""A folder with small lists as a user would have them, and a way to run commands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nbest.cli.main import main
+
+_WORDS = "the a cat dog bird sat ran flew on over under house tree river then slowly quickly old young red".split()
+
+
+def write_lists(folder: Path, name: str, segments: int, seed: int) -> None:
+    """`name.nbest`, `name.ref` and `name.first`: noisy copies of random sentences; `am` knows of the errors, `lm` less."""
+    rng = np.random.default_rng(seed)
+    lists, refs, first = [], [], []
+    for i in range(segments):
+        sentence = rng.choice(_WORDS, size=rng.integers(5, 10)).tolist()
+        refs.append(" ".join(sentence))
+        for k in range(8):
+            errors = int(rng.integers(0, 4))
+            words = list(sentence)
+            for place in rng.choice(len(words), size=errors, replace=False):
+                words[place] = str(rng.choice(_WORDS))
+            am, lm, noise = -errors + rng.normal(), -0.5 * errors + rng.normal(), rng.normal()
+            if k == 0:
+                first.append(" ".join(words))
+            text = " ".join(words)
+            lists.append(f"{i} ||| {text} ||| am= {am:.4f} lm= {lm:.4f} noise= {noise:.4f} ||| {am + noise:.4f}")
+    (folder / f"{name}.nbest").write_text("\n".join(lists) + "\n")
+    (folder / f"{name}.ref").write_text("\n".join(refs) + "\n")
+    (folder / f"{name}.first").write_text("\n".join(first) + "\n")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Exit code and what a command wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with dev and test lists of 60 segments."""
+    write_lists(tmp_path, "dev", 60, seed=1)
+    write_lists(tmp_path, "test", 60, seed=2)
+    (tmp_path / "first.txt").write_text((tmp_path / "test.first").read_text())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line in the folder."""
+
+    def call(*arguments: str) -> Ran:
+        capfd.readouterr()
+        code = main(list(arguments))
+        captured = capfd.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return call

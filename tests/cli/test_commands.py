@@ -1,0 +1,277 @@
+"""The commands, through `main(argv)`."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+
+import nbest
+from tests.cli.conftest import Run, write_lists
+
+TUNE = ("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer")
+
+
+def test_tune_writes_a_model_that_rerank_uses(run: Run, folder: Path) -> None:
+    tuned = run(*TUNE, "--restarts", "3", "--hops", "1", "-o", "model.json")
+    assert tuned.code == 0, tuned.err
+    assert tuned.out == ""
+    content = json.loads((folder / "model.json").read_text())
+    assert content["format"] == "nbest-model/1"
+    assert content["kind"] == "loglinear"
+    assert set(content["weights"]) == {"am", "lm", "noise"}
+    assert content["trainer"]["restarts"] == 3
+    chosen = run("rerank", "test.nbest", "--model", "model.json")
+    assert chosen.code == 0
+    lines = chosen.out.splitlines()
+    assert len(lines) == 60
+    test = nbest.read("test.nbest").with_metric(nbest.WER(), nbest.read_references("test.ref", 60))
+    predicted = nbest.load("model.json").predict(test)
+    assert lines == [test.texts[h] for h in predicted]
+    assert test.score(predicted) < test.score(test.offsets[:-1])
+
+
+@pytest.mark.parametrize("method", sorted(nbest.TRAINERS))
+def test_every_method_tunes(run: Run, method: str) -> None:
+    ran = run(*TUNE, "--method", method, "--split", "0.25", "--json", "-o", "model.json")
+    assert ran.code == 0, ran.err
+    summary = json.loads(ran.out)
+    assert summary["method"] == method
+    assert summary["segments"] == 45
+    assert summary["heldout_segments"] == 15
+    assert summary["oracle"] <= summary["dev"] < summary["first"]
+
+
+def test_tune_is_the_same_for_any_number_of_threads(run: Run, folder: Path) -> None:
+    for threads in ("1", "3"):
+        assert run(*TUNE, "--threads", threads, "--restarts", "4", "-o", f"{threads}.json").code == 0
+    assert (folder / "1.json").read_text() == (folder / "3.json").read_text()
+
+
+def test_model_goes_to_stdout_without_an_output(run: Run) -> None:
+    ran = run(*TUNE, "--method", "likelihood", "--quiet")
+    assert json.loads(ran.out)["kind"] == "loglinear"
+    assert ran.err == ""
+
+
+def test_tune_options_reach_the_trainer(run: Run, folder: Path) -> None:
+    ran = run(
+        *TUNE, "--signs", "am=-", "--frozen", "noise", "--start", "am=1,noise=0.5", "--restarts=2", "-o", "m.json"
+    )
+    assert ran.code == 0, ran.err
+    weights = nbest.load("m.json").weights
+    assert weights["am"] <= 0
+    assert weights["noise"] == pytest.approx(0.5)
+
+
+def test_added_features_are_kept_in_the_model(run: Run, folder: Path) -> None:
+    assert run(*TUNE, "--add", "length,agreement:metric=cer,rank", "--drop", "noise", "-o", "m.json").code == 0
+    model = nbest.load("m.json")
+    assert {"words", "chars", "agreement", "rank"} < set(model.weights)
+    assert "noise" not in model.weights
+    assert run("rerank", "test.nbest", "--model", "m.json").code == 0
+
+
+def test_moses_weight_files_in_and_out(run: Run, folder: Path) -> None:
+    assert run(*TUNE, "--method", "likelihood", "-o", "weights.ini").code == 0
+    assert (folder / "weights.ini").read_text().startswith("[weight]\n")
+    ran = run("rerank", "test.nbest", "--model", "weights.ini")
+    assert len(ran.out.splitlines()) == 60
+    assert run(*TUNE, "--method", "likelihood", "--add", "length", "-o", "other.ini").code == 2
+    assert not (folder / "other.ini").exists()
+
+
+def test_external_scores_from_a_column_and_from_a_file(run: Run, folder: Path) -> None:
+    one = run("tune", "dev.nbest", "--metric", "external", "--column", "am", "--method", "likelihood", "--json")
+    assert one.code == 0, one.err
+    assert "am" not in json.loads(one.out)["model"]["weights"]
+    values = [line.split("am= ")[1].split()[0] for line in (folder / "dev.nbest").read_text().splitlines()]
+    (folder / "dev.comet").write_text("\n".join(values) + "\n")
+    two = run(
+        "tune",
+        "dev.nbest",
+        "--metric",
+        "external",
+        "--scores",
+        "dev.comet",
+        "--drop",
+        "am",
+        "--method",
+        "likelihood",
+        "--json",
+    )
+    assert json.loads(two.out)["dev"] == pytest.approx(json.loads(one.out)["dev"])
+    (folder / "dev.comet").write_text("1\n2\n")
+    assert "480 hypotheses, got 2" in run("tune", "dev.nbest", "--metric", "external", "--scores", "dev.comet").err
+
+
+def test_external_scores_follow_hypotheses_that_were_grouped(run: Run, folder: Path) -> None:
+    lines = (folder / "dev.nbest").read_text().splitlines()
+    mixed = lines[1::2] + lines[::2]
+    (folder / "mixed.nbest").write_text("\n".join(mixed) + "\n")
+    (folder / "mixed.scores").write_text("\n".join(line.split("am= ")[1].split()[0] for line in mixed) + "\n")
+    by_file = run("inspect", "mixed.nbest", "--metric", "external", "--scores", "mixed.scores", "--json")
+    scores = json.loads(by_file.out)["scores"]
+    best = {f["name"]: f["score"] for f in json.loads(by_file.out)["features"]}["am"]
+    assert best == pytest.approx(scores["oracle"])
+
+
+def test_rerank_decides_by_mbr_and_writes_json(run: Run) -> None:
+    assert run(*TUNE, "--method", "likelihood", "-o", "m.json").code == 0
+    ran = run("rerank", "test.nbest", "--model", "m.json", "--decision", "mbr", "--gain", "wer", "--json", "-q")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert [row["id"] for row in rows] == [str(i) for i in range(60)]
+    sharp = run("rerank", "test.nbest", "--model", "m.json", "--decision", "mbr", "--gain", "wer", "--gamma", "1e6")
+    assert sharp.out == run("rerank", "test.nbest", "--model", "m.json").out
+
+
+def test_an_empty_list_gives_an_empty_line(run: Run, folder: Path) -> None:
+    rows = ['{"id": "a", "hypotheses": [{"text": "x", "features": {"f": 1}}]}', '{"id": "b", "hypotheses": []}']
+    (folder / "two.jsonl").write_text("\n".join(rows) + "\n")
+    (folder / "w.ini").write_text("f= 1\n")
+    assert run("rerank", "two.jsonl", "--model", "w.ini").out == "x\n\n"
+
+
+def test_score_prints_signatures_and_tests_differences(run: Run, folder: Path) -> None:
+    ran = run("score", "first.txt", "first.txt", "test.ref", "--refs", "test.ref", "--metric", "bleu,wer", "--json")
+    rows = json.loads(ran.out)
+    assert [row["name"] for row in rows] == ["BLEU", "BLEU", "WER", "WER"]  # a file named twice is one system
+    assert rows[1]["score"] == pytest.approx(100.0)
+    assert rows[1]["p"] < 0.01
+    assert "tok:13a" in rows[0]["signature"]
+    table = run(
+        "score", "first.txt", "--refs", "test.ref", "--metric", "bleu", "--tokenize", "none", "--smooth-method", "floor"
+    )
+    assert "signature: BLEU|nrefs:1|case:mixed|eff:no|tok:none|smooth:floor" in table.out
+
+
+def test_identical_systems_have_p_one(run: Run, folder: Path) -> None:
+    (folder / "same.txt").write_text((folder / "first.txt").read_text())
+    for test in ("permutation", "bootstrap", "wilcoxon"):
+        ran = run("score", "first.txt", "same.txt", "--refs", "test.ref", "--metric", "wer", "--test", test, "--json")
+        assert json.loads(ran.out)[1]["p"] == 1.0
+
+
+def test_compare_reports_every_method_once(run: Run) -> None:
+    ran = run(
+        "compare", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--test", "test.nbest", "--test-refs", "test.ref",
+        "--methods", "likelihood,random", "--json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    assert [row["name"] for row in found["rows"]] == ["first hypothesis", "likelihood", "random", "oracle"]
+    assert found["best"] in ("likelihood", "random")
+    assert "warning" not in ran.err
+
+
+def test_compare_warns_when_test_was_tuned_on(run: Run) -> None:
+    ran = run(
+        "compare", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--test", "dev.nbest", "--test-refs", "dev.ref",
+        "--methods", "likelihood",
+    )  # fmt: skip
+    assert "60 of 60 test segments are also in dev" in ran.err
+
+
+def test_inspect_finds_what_is_wrong(run: Run, folder: Path) -> None:
+    rows = []
+    for line in (folder / "dev.nbest").read_text().splitlines():
+        head, text, features, _ = line.split(" ||| ")
+        if head == "5":
+            continue
+        values = {n.rstrip("="): float(v) for n, v in zip(*[iter(features.split())] * 2, strict=True)}
+        values["cost"] = -values["am"]
+        values["mixed"] = 2 * values["am"] - values["lm"]
+        values["constant"] = 3.0
+        rows.append(f"{head} ||| {text} ||| " + " ".join(f"{n}= {v:.6f}" for n, v in values.items()))
+    rows.append(rows[0])
+    rows.append("61 ||| alone ||| am= 1 lm= 1 noise= 1 cost= 1 mixed= 1 constant= 3")
+    (folder / "bad.nbest").write_text("\n".join(rows) + "\n")
+    refs = (folder / "dev.ref").read_text().splitlines()
+    (folder / "bad.ref").write_text("\n".join([*refs, refs[0], refs[0]]) + "\n")
+    ran = run(
+        "inspect",
+        "bad.nbest",
+        "--refs",
+        "bad.ref",
+        "--metric",
+        "wer",
+        "--against",
+        "dev.nbest",
+        "--against-refs",
+        "dev.ref",
+    )
+    assert ran.code == 0, ran.err
+    for finding in (
+        "'constant' never differs",
+        "'cost' looks like a cost",
+        "'cost' is a mixture of am:",
+        "'mixed' is a mixture of am, lm",
+        "hypotheses repeat a text",
+        "1 lists have only one hypothesis",
+        "2 segments are missing (the first is 5)",
+        "59 of 60 segments are also in the other lists",
+    ):
+        assert finding in ran.out, (finding, ran.out)
+
+
+def test_inspect_finds_shifted_references(run: Run, folder: Path) -> None:
+    refs = (folder / "dev.ref").read_text().splitlines()
+    (folder / "shifted.ref").write_text("\n".join(refs[1:] + refs[:1]) + "\n")
+    assert "do not line up" in run("inspect", "dev.nbest", "--refs", "shifted.ref", "--metric", "wer").out
+    assert "do not line up" not in run("inspect", "dev.nbest", "--refs", "dev.ref", "--metric", "wer").out
+
+
+def test_convert_round_trip(run: Run, folder: Path) -> None:
+    assert run("convert", "dev.nbest", "dev.jsonl.xz", "--refs", "dev.ref").code == 0
+    with lzma.open(folder / "dev.jsonl.xz") as file:
+        assert json.loads(file.readline())["references"]
+    assert run("convert", "dev.jsonl.xz", "back.nbest", "--top", "3", "--quiet").code == 0
+    back = nbest.read(folder / "back.nbest")
+    assert back.lengths.tolist() == [3] * 60
+    assert run("convert", "dev.jsonl.xz", "-", "--to", "flat").out.startswith("NC=8")
+
+
+def test_several_lists_are_merged(run: Run, folder: Path) -> None:
+    write_lists(folder, "more", 60, seed=3)
+    (folder / "more.ref").unlink()
+    ran = run(
+        "tune", "dev.nbest", "more.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "likelihood", "--json"
+    )
+    assert json.loads(ran.out)["hypotheses"] == 960
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("tune", "nowhere.nbest", "--metric", "wer"), "nowhere.nbest: cannot be read"),
+        (("tune", "dev.nbest", "--refs", "dev.ref"), "--metric, one of"),
+        (("tune", "dev.nbest", "--metric", "wer"), "needs references"),
+        ((*TUNE, "--method", "mret"), "did you mean 'mert'"),
+        ((*TUNE, "--restart", "3"), "did you mean 'restarts'"),
+        ((*TUNE, "--restarts", "many"), "must be a whole number, got 'many'"),
+        ((*TUNE, "--restarts", "-1"), "'restarts' of MERT must be >= 0, got -1"),
+        ((*TUNE, "--frozen", "lmm"), "did you mean 'lm'"),
+        ((*TUNE, "--features", "amm"), "no feature 'amm'"),
+        ((*TUNE, "--add", "lengths"), "did you mean 'length'"),
+        ((*TUNE, "--tokenize", "13a"), "metric wer has no --tokenize"),
+        ((*TUNE, "--split", "0.2", "--heldout", "test.nbest"), "not both"),
+        (("tune", "dev.nbest", "--refs", "test.first", "--refs", "short.ref", "--metric", "wer"), "short.ref"),
+        (("rerank", "test.nbest", "--model", "dev.ref"), "dev.ref:1: expected 'Name= value value'"),
+        (("score", "first.txt", "short.ref", "--refs", "test.ref"), "has 1 lines while first.txt has 60"),
+        (("convert", "dev.nbest", "out.what", "--to", "what"), "unknown format 'what'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(
+    run: Run, folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    (folder / "short.ref").write_text("one line\n")
+    before = sorted(path.name for path in folder.iterdir())
+    ran = run(*arguments, *(("-o", "out.json") if arguments[0] == "tune" else ()))
+    assert ran.code == 2
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+    assert ran.out == ""
+    assert sorted(path.name for path in folder.iterdir()) == before

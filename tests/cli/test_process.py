@@ -1,0 +1,52 @@
+"""The installed command as a real process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def nbest(*arguments: str, stdin: bytes | None = None, **options: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, "-m", "nbest", *arguments], input=stdin, capture_output=True, check=False)
+
+
+def test_help_lists_every_command_and_imports_nothing_heavy() -> None:
+    ran = nbest("--help")
+    assert ran.returncode == 0
+    for command in ("demo", "tune", "rerank", "score", "compare", "inspect", "convert", "warmup"):
+        assert command.encode() in ran.stdout
+    code = "import sys; from nbest.cli import main; print([m for m in ('numpy', 'numba', 'scipy', 'sacrebleu') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
+
+
+@pytest.mark.parametrize("command", ["demo", "tune", "rerank", "score", "compare", "inspect", "convert", "warmup"])
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    ran = nbest(command, "--help")
+    assert ran.returncode == 0
+    assert b"Example" in ran.stdout
+    assert f"nbest {command}".encode() in ran.stdout
+
+
+def test_lists_come_from_standard_input(folder: Path) -> None:
+    (folder / "w.ini").write_text("am= 1\nlm= 1\n")
+    ran = nbest("rerank", "-", "--model", "w.ini", stdin=(folder / "test.nbest").read_bytes())
+    assert ran.returncode == 0
+    assert len(ran.stdout.splitlines()) == 60
+
+
+def test_a_closed_pipe_is_no_traceback(folder: Path) -> None:
+    (folder / "w.ini").write_text("am= 1\n")
+    command = f"{sys.executable} -m nbest rerank test.nbest --model w.ini --json | head -1"
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert json.loads(ran.stdout)["id"] == "0"
+    assert b"Traceback" not in ran.stderr
+
+
+def test_version() -> None:
+    import nbest as package
+
+    assert nbest("--version").stdout.decode().strip() == f"nbest {package.__version__}"

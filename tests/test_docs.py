@@ -1,0 +1,72 @@
+"""The examples of README and docs, executed."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from nbest.cli.main import main
+from tests.cli.conftest import write_lists
+
+ROOT = Path(__file__).parent.parent
+
+
+def blocks(name: str, language: str) -> list[str]:
+    """The fenced blocks of one language in a document."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that the examples name."""
+    write_lists(tmp_path, "dev", 60, seed=1)
+    write_lists(tmp_path, "test", 60, seed=2)
+    (tmp_path / "test.first").rename(tmp_path / "first.txt")
+    monkeypatch.chdir(tmp_path)
+
+
+def test_commands_of_the_readme(capfd: pytest.CaptureFixture[str]) -> None:
+    ran = 0
+    for line in "".join(blocks("README.md", "bash")).splitlines():
+        words = shlex.split(line)
+        assert words[0] == "nbest"
+        target = words[words.index(">") + 1] if ">" in words else None
+        capfd.readouterr()
+        assert main(words[1 : words.index(">") if target else None]) == 0, capfd.readouterr().err
+        out = capfd.readouterr().out
+        if target:
+            Path(target).write_text(out)
+        ran += 1
+    assert ran >= 6
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/extending.md"])
+def test_python_examples(name: str, tmp_path: Path) -> None:
+    found = blocks(name, "python")
+    assert found
+    for block in found:
+        (tmp_path / "example.py").write_text(block)
+        runpy.run_path("example.py")
+
+
+def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / link).exists(), link
+
+
+def test_every_name_of_a_family_is_in_the_docs() -> None:
+    import nbest
+
+    methods = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
+    for name in (*nbest.TRAINERS, *nbest.DECISIONS):
+        assert f"`{name}`" in methods, name
+    formats = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+    for name in nbest.FORMATS:
+        assert name in formats, name
