@@ -1,0 +1,1 @@
+"""Benchmarks: each prints ratios against a peer or a plain version in the same run."""
