@@ -134,7 +134,9 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
         if not _is_number(weight):
             raise FormatError(path, None, f"the weight of {name!r} must be a finite number, got {str(weight)[:40]}")
     recipes = content.get("features", [])
-    if not isinstance(recipes, list) or not all(isinstance(r, dict) and str(r.get("kind")) in FEATURES for r in recipes):
+    if not isinstance(recipes, list) or not all(
+        isinstance(r, dict) and str(r.get("kind")) in FEATURES for r in recipes
+    ):
         known = ", ".join(sorted(FEATURES))
         raise FormatError(path, None, f"'features' must be a list of recipes with a known 'kind' ({known})")
     seed = content.get("seed")

@@ -70,7 +70,7 @@ def test_written_and_read(tmp_path, name):
     assert read_bytes(path) == TEXT.encode()
     assert os.listdir(tmp_path) == [name]
     first = path.read_bytes()
-    assert first.startswith({"plain": "g".encode(), "packed.gz": b"\x1f\x8b", "packed.xz": b"\xfd7zXZ"}[name])
+    assert first.startswith({"plain": b"g", "packed.gz": b"\x1f\x8b", "packed.xz": b"\xfd7zXZ"}[name])
     write_text(path, TEXT)
     assert path.read_bytes() == first
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from strategies import lists
 
 import nbest
 from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.formats.moses_weights import parse_moses_weights, write_moses_weights
 from nbest.model import MODEL_FORMAT, LogLinear, load
 from nbest.testing import toy_lists
-from strategies import lists
 
 
 @settings(deadline=None, max_examples=100)
@@ -51,7 +51,9 @@ def test_sparse_features_count():
 
 
 def test_missing_features_are_named():
-    with pytest.raises(ParameterError, match="a weight for 'tm' and these lists do not; they have first, second, third"):
+    with pytest.raises(
+        ParameterError, match="a weight for 'tm' and these lists do not; they have first, second, third"
+    ):
         LogLinear({"first": 1.0, "tm": 2.0}).predict(toy_lists())
 
 
@@ -127,9 +129,15 @@ def content(**changes):
 
 
 BAD = [
-    (json.dumps(content(format="nbest-model/9")), "expected a model with 'format': 'nbest-model/1', got 'nbest-model/9'"),
+    (
+        json.dumps(content(format="nbest-model/9")),
+        "expected a model with 'format': 'nbest-model/1', got 'nbest-model/9'",
+    ),
     (json.dumps({}), "got None"),
-    (json.dumps(content(kind="loglinaer")), "unknown model kind 'loglinaer'; known: loglinear; did you mean 'loglinear'"),
+    (
+        json.dumps(content(kind="loglinaer")),
+        "unknown model kind 'loglinaer'; known: loglinear; did you mean 'loglinear'",
+    ),
     (json.dumps(content(kind=None)), "unknown model kind"),
     (json.dumps(content(kind=[1])), "unknown model kind"),
     (json.dumps(content(weights={"a": float("nan")})), "the weight of 'a' must be a finite number, got nan"),

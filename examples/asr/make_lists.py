@@ -86,8 +86,8 @@ POSTERIOR_BEAM = 20.0
 #: Hypotheses with these words are left out of the lists, which are meant to be
 #: shown to anybody; the recogniser's vocabulary has no such scruples.
 VULGAR = re.compile(
-    r"\b(ass|asses|asshole\w*|bitch\w*|boobs?|cocks?|cunt\w*|dicks?|fag|fags|faggot\w*|fuck\w*"
-    r"|motherfuck\w*|nigg\w*|piss\w*|pussy|shit\w*|bullshit|sluts?|slutty|tits|whores?)\b"
+    r"\b(ass|asses|asshole\w*|bastards?|bitch\w*|boobs?|cocks?|cunt\w*|dicks?|fag|fags|faggot\w*|fuck\w*"
+    r"|motherfuck\w*|nigg\w*|penis|piss\w*|pussy|rape|raped|rapes|raping|shit\w*|bullshit|sluts?|slutty|tits|whores?)\b"
 )
 
 #: Settings of the recogniser: the defaults throughout.

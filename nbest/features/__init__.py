@@ -32,7 +32,9 @@ def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
         known = list(signature(function).parameters)[1:]
         for option in options:
             if option not in known:
-                raise ParameterError(f"the feature {recipe['kind']!r} has no option {option!r}; {_known(known, option)}")
+                raise ParameterError(
+                    f"the feature {recipe['kind']!r} has no option {option!r}; {_known(known, option)}"
+                )
         corpus = function(corpus, **options)
     return corpus
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nbest import segments
 from nbest.corpus.texts import Texts
-from nbest.metrics.rates import percent, versioned
+from nbest.jets import Value
+from nbest.metrics.rates import percent, smooth_rate, versioned
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import tokens
 from nbest.parallel import kernel
@@ -36,6 +38,10 @@ class TokenAccuracy:
     def score(self, totals: Floats) -> Floats:
         """[...] accuracy of totals [..., 2]."""
         return percent(totals[..., 0], totals[..., 1])
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """The accuracy of expected totals."""
+        return smooth_rate(s[0], s[1])
 
     def losses(self, stats: Floats) -> Floats:
         """[H] number of wrong places."""
@@ -68,6 +74,10 @@ class Exact:
     def score(self, totals: Floats) -> Floats:
         """[...] accuracy of totals [..., 2]."""
         return percent(totals[..., 0], totals[..., 1])
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """The accuracy of expected totals."""
+        return smooth_rate(s[0], s[1])
 
     def losses(self, stats: Floats) -> Floats:
         """[H] 1 if wrong, else 0."""

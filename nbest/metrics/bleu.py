@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 from nbest import segments
 from nbest.corpus.texts import Texts
 from nbest.errors import ParameterError, look_up
+from nbest.jets import Value, minimum_zero, sigmoid
 from nbest.metrics import ngrams
+from nbest.metrics.rates import FLOOR, smooth_log_rate
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import check_tokeniser, tokeniser_signature, tokens
 from nbest.types import Bools, Floats, Ints, References
@@ -80,6 +83,21 @@ class BLEU:
         if not ordinary.all():
             scores[~ordinary] = self._smoothed(flat[~ordinary])
         return scores.reshape(totals.shape[:-1])
+
+    def smooth(self, s: Sequence[Value], alpha: float | None = None, segments: int = 1) -> Value:
+        """log BLEU of expected totals s, without `smooth_method` (FLOOR is added to counts instead).
+
+        The brevity penalty is min(1 - r/h, 0); with `alpha` it is u (1 - r/h), u = sigmoid(alpha (r - h) / segments),
+        which is smooth at r = h (Nguyen et al. 2007, eq. 9).
+        """
+        order = self.max_ngram_order
+        logs = smooth_log_rate(s[2], s[2 + order])
+        for n in range(1, order):
+            logs = logs + smooth_log_rate(s[2 + n], s[2 + order + n])
+        shortfall = 1.0 - (s[1] + FLOOR) / (s[0] + FLOOR)
+        if alpha is None:
+            return logs * (1.0 / order) + minimum_zero(shortfall)
+        return logs * (1.0 / order) + sigmoid((s[1] - s[0]) * (alpha / segments)) * shortfall
 
     def losses(self, stats: Floats) -> Floats:
         """[H] 100 - BLEU of the hypothesis alone, exp smoothing and effective order as in sacrebleu's sentence_bleu."""

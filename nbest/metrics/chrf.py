@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +11,16 @@ from nbest import segments
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, characters
 from nbest.errors import ParameterError
+from nbest.jets import Value, log
 from nbest.metrics import ngrams
+from nbest.metrics.rates import smooth_rate
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import split_words
 from nbest.types import Floats, Ints, References
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _EPSILON = 1e-16
+_SMALL = 1e-12  # keeps the logarithm of a smooth score finite where nothing matches
 _CODE_POINTS = 0x110000
 
 
@@ -102,6 +106,15 @@ class CHRF:
             return 100 * score / order
         mean_p, mean_r = _ratio(precision, effective, 0.0), _ratio(recall, effective, 0.0)
         return 100 * _ratio((1 + factor) * mean_p * mean_r, factor * mean_p + mean_r, 0.0)
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """log chrF of expected totals: F of the mean precision and recall over all orders (FLOOR added to counts)."""
+        order, factor = self.char_order + self.word_order, self.beta**2
+        precision, recall = (
+            sum((smooth_rate(s[3 * n + 2], s[3 * n + k]) for n in range(1, order)), smooth_rate(s[2], s[k]))
+            for k in (0, 1)
+        )
+        return log(precision * recall + _SMALL) - log(factor * precision + recall + _SMALL)
 
     def losses(self, stats: Floats) -> Floats:
         """[H] 100 - chrF of the hypothesis alone."""

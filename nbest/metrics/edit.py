@@ -11,7 +11,8 @@ import numpy as np
 from nbest import parallel, segments
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words
-from nbest.metrics.rates import error_rate, versioned
+from nbest.jets import Value
+from nbest.metrics.rates import error_rate, smooth_rate, versioned
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import tokens
 from nbest.types import Floats, Ints, References
@@ -47,6 +48,10 @@ class WER:
     def score(self, totals: Floats) -> Floats:
         """[...] error rate of totals [..., 2]."""
         return error_rate(totals)
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """Minus the error rate of expected totals."""
+        return -smooth_rate(s[0], s[1])
 
     def losses(self, stats: Floats) -> Floats:
         """[H] number of errors."""
@@ -86,6 +91,10 @@ class CER:
     def score(self, totals: Floats) -> Floats:
         """[...] error rate of totals [..., 2]."""
         return error_rate(totals)
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """Minus the error rate of expected totals."""
+        return -smooth_rate(s[0], s[1])
 
     def losses(self, stats: Floats) -> Floats:
         """[H] number of errors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from nbest import segments
 from nbest.corpus.texts import Texts
 from nbest.errors import ParameterError
+from nbest.jets import Value
 from nbest.metrics import ngrams
-from nbest.metrics.rates import percent, versioned
+from nbest.metrics.rates import percent, smooth_log_rate, versioned
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import tokens
 from nbest.types import Floats, Ints, References
@@ -50,6 +52,10 @@ class _Elements:
         """[...] score of totals [..., 3]."""
         raise NotImplementedError
 
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """The logarithm of the score of expected totals."""
+        raise NotImplementedError
+
     def losses(self, stats: Floats) -> Floats:
         """[H] 100 - score of the hypothesis alone; 0 where neither side has elements."""
         return np.where(stats[:, 1] + stats[:, 2] > 0, 100.0 - self.score(stats), 0.0)
@@ -69,6 +75,10 @@ class Precision(_Elements):
         """[...] precision of totals [..., 3]."""
         return percent(totals[..., 0], totals[..., 1])
 
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """log precision of expected totals."""
+        return smooth_log_rate(s[0], s[1])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recall(_Elements):
@@ -79,6 +89,10 @@ class Recall(_Elements):
     def score(self, totals: Floats) -> Floats:
         """[...] recall of totals [..., 3]."""
         return percent(totals[..., 0], totals[..., 2])
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """log recall of expected totals."""
+        return smooth_log_rate(s[0], s[2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +117,11 @@ class F1(_Elements):
         """[...] F of totals [..., 3]."""
         factor = self.beta**2
         return percent((1.0 + factor) * totals[..., 0], factor * totals[..., 2] + totals[..., 1])
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """log F of expected totals."""
+        factor = self.beta**2
+        return smooth_log_rate((1.0 + factor) * s[0], factor * s[2] + s[1])
 
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy.typing as npt
 
 from nbest.corpus.texts import Texts
 from nbest.errors import CapabilityError, ParameterError
-from nbest.metrics.rates import versioned
+from nbest.jets import Value
+from nbest.metrics.rates import smooth_rate, versioned
 from nbest.types import Floats, Ints, References
 
 
@@ -53,6 +55,10 @@ class External:
         totals = np.asarray(totals, np.float64)
         value, count = totals[..., 0], totals[..., 1]
         return np.divide(value, count, out=np.zeros(value.shape), where=count > 0)
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """The mean of expected totals, negated where lower is better."""
+        return smooth_rate(s[0], s[1]) if self.higher_is_better else -smooth_rate(s[0], s[1])
 
     def losses(self, stats: Floats) -> Floats:
         """[H] largest value - value; for a cost the cost itself, or cost - smallest cost where one is negative."""

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from nbest.jets import Value, log
 from nbest.types import Floats
+
+FLOOR = 0.1
+"""Added to counts in smooth formulas, so that a count whose expectation vanishes gives no infinite slope."""
 
 
 def percent(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
@@ -19,6 +23,16 @@ def error_rate(totals: Floats) -> Floats:
     totals = np.asarray(totals, np.float64)
     errors, lengths = totals[..., 0], totals[..., 1]
     return np.where(lengths > 0, percent(errors, lengths), np.where(errors > 0, 100.0, 0.0))
+
+
+def smooth_rate(part: Value, whole: Value) -> Value:
+    """part / whole of expected totals, for plain arrays and jets; FLOOR is added to the whole."""
+    return part / (whole + FLOOR)
+
+
+def smooth_log_rate(part: Value, whole: Value) -> Value:
+    """log(part / whole) of expected totals, for plain arrays and jets; FLOOR is added to both."""
+    return log(part + FLOOR) - log(whole + FLOOR)
 
 
 def versioned(references: int, **options: object) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from nbest.corpus.texts import Texts
-from nbest.metrics.rates import error_rate
+from nbest.jets import Value
+from nbest.metrics.rates import error_rate, smooth_rate
 from nbest.metrics.references import flatten
 from nbest.types import Floats, Ints, References
 
@@ -54,6 +56,10 @@ class TER:
     def score(self, totals: Floats) -> Floats:
         """[...] edit rate of totals [..., 2]."""
         return error_rate(totals)
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """Minus the error rate of expected totals."""
+        return -smooth_rate(s[0], s[1])
 
     def losses(self, stats: Floats) -> Floats:
         """[H] number of edits."""

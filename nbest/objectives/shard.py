@@ -9,6 +9,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest
+from nbest.objectives.moments import Blocked
 from nbest.types import Bools, Floats, Ints
 
 
@@ -38,6 +39,31 @@ class Shard:
         width = self.corpus.features.shape[1]
         scores = self.corpus.features @ plain[:width]
         return scores if self.corpus.sparse is None else scores + self.corpus.sparse @ plain[width:]
+
+    @cached_property
+    def blocked(self) -> Blocked:
+        """Scaled dense features and statistics, laid out for the kernels."""
+        stats, _ = self.corpus.need_stats()
+        scale = self.scale[: self.corpus.features.shape[1]]
+        features = np.divide(self.corpus.features, scale, out=np.zeros(self.corpus.features.shape), where=scale > 0)
+        return Blocked.of(features.astype(self.corpus.features.dtype, copy=False), stats, self.offsets)
+
+    def dense_and_extra(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Weights of the scaled dense columns, and what the sparse ones add to scores ([0] without any)."""
+        width = self.corpus.features.shape[1]
+        if self.corpus.sparse is None:
+            return weights, np.zeros(0)
+        scale = self.scale[width:]
+        plain = np.divide(weights[width:], scale, out=np.zeros(len(scale)), where=scale > 0)
+        return weights[:width], self.corpus.sparse @ plain
+
+    def with_extra(self, dense: Floats, share: Floats) -> Floats:
+        """The gradient [D + D'] from its dense part and the share of each hypothesis."""
+        if self.corpus.sparse is None:
+            return dense
+        scale = self.scale[len(dense) :]
+        total = self.corpus.sparse.T @ share
+        return np.concatenate([dense, np.divide(total, scale, out=np.zeros(len(scale)), where=scale > 0)])
 
     def feature_sum(self, amounts: Floats) -> Floats:
         """[D + D'] sum over hypotheses of amount * scaled features."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from nbest.optimisers.reductions import fmax, fmin
+from nbest.intrinsics import fmax, fmin
 from nbest.parallel import kernel
 
 FAR = 1e200

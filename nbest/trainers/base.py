@@ -97,7 +97,7 @@ def finish(
     """
     if result.status != "converged":
         warnings.warn(f"{type(trainer).__name__}: {result.message}", ConvergenceWarning, stacklevel=3)
-    model = problem.model(result.weights * (calibration(problem, result.weights) if calibrate else 1.0))
+    model = calibrated(problem, result.weights) if calibrate else problem.model(result.weights)
     scores = {"dev": problem.corpus.score(model.predict(problem.corpus))}
     if heldout is not None:
         scores["heldout"] = heldout.score(model.predict(heldout))
@@ -115,6 +115,21 @@ def signature_of(corpus: NBest) -> str:
     _, metric = corpus.need_stats()
     counts = {len(refs) for refs in corpus.references or ((),)}
     return f"{metric.name}|{metric.signature(counts.pop() if len(counts) == 1 else -1)}"
+
+
+def calibrated(problem: Problem, scaled: Floats) -> LogLinear:
+    """The model of these weights times `calibration`, or times the nearest power of two where ties are at stake.
+
+    Rounding may tell apart hypotheses whose scores are equal; a power of two is never rounded.
+    """
+    model = problem.model(scaled)
+    choice = model.predict(problem.corpus)
+    factor = calibration(problem, scaled)
+    for exact in (factor, 2.0 ** np.round(np.log2(factor))):
+        other = LogLinear({name: float(exact * weight) for name, weight in model.weights.items()})
+        if np.array_equal(other.predict(problem.corpus), choice):
+            return other
+    return model
 
 
 def calibration(problem: Problem, scaled: Floats) -> float:

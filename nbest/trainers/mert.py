@@ -244,7 +244,8 @@ class _Search:
         value = self.problem.score(weights)
         share = np.abs(best.weights) / max(np.abs(best.weights).sum(), 1e-300)
         status, message = "converged", f"no coordinate gains from the best of {len(history)} starts"
-        if len(share) > 1 and share.max() > _COLLAPSED:
+        counting = self.free | (self.given != 0)  # a feature frozen at 0 was not meant to count
+        if counting.sum() > 1 and self.free.any() and share.max() > _COLLAPSED:
             status = "collapsed"
             name = self.problem.names[self.useful[int(share.argmax())]]
             message = f"the weights collapsed: only {name!r} counts; look at the features with nbest inspect"

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from strategies import lists, text_lists
 
 from nbest.corpus import NBest, Origin, Texts
 from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU, WER
 from nbest.testing import toy_lists
-from strategies import lists, text_lists
 
 
 def good(**changes):

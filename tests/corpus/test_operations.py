@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from strategies import text_lists
 
 from nbest.corpus import NBest, Texts, dedupe, merge, prune, split
 from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU, WER, Precision, Recall
 from nbest.testing import toy_lists
-from strategies import text_lists
 
 from .test_nbest import rows_of
 
@@ -55,7 +55,7 @@ def test_prune(corpus, k, data):
     found = rows_of(prune(corpus, k, scores))
     for i, (*head, hyps) in enumerate(rows):
         here = scores[corpus.offsets[i] : corpus.offsets[i + 1]]
-        best = sorted(sorted(range(len(hyps)), key=lambda h: (-here[h], h))[:k])  # noqa: B023
+        best = sorted(sorted(range(len(hyps)), key=lambda h: (-here[h], h))[:k])
         assert found[i] == (*head, [hyps[h] for h in best])
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from strategies import lists
 
 from nbest.corpus import NBest
 from nbest.metrics import External
@@ -11,7 +12,6 @@ from nbest.optimisers.choices import totals_of
 from nbest.optimisers.envelope import _sorted_order, breakpoints, envelope, sweep
 from nbest.optimisers.line_search import Lines
 from nbest.testing import toy_lists
-from strategies import lists
 
 from . import brute
 

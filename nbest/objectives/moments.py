@@ -1,0 +1,267 @@
+"""The two kernels behind every smooth list objective: posteriors with their moments, and the weighted feature sum.
+
+Lists are blocked by segment: features of segment i are `columns[D * offsets[i] : D * offsets[i+1]]`, seen as [D, K_i],
+and statistics likewise as [M, K_i]: each pass reads memory once, in order. Sums over segments are made in blocks of a
+fixed number of segments, then in block order, so the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from nbest import segments
+from nbest.intrinsics import fast_exp, fmax
+from nbest.parallel import kernel, over_ranges
+from nbest.types import Floats, Ints
+
+_BLOCK = 32  # segments whose gradients are summed together
+
+_fast = numba.njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"},
+)
+
+
+@dataclass
+class Blocked:
+    """Lists laid out for the kernels, with room for what the first pass leaves for the second."""
+
+    columns: Floats  # [H * D]
+    stats: Floats  # [H * M]
+    offsets: Ints  # [N+1]
+    width: int  # D
+    measures: int  # M
+    posterior: Floats  # [H]
+    log_posterior: Floats  # [H]
+    means: Floats  # [N, M]
+
+    @classmethod
+    def of(cls, features: Floats, stats: Floats, offsets: Ints) -> Blocked:
+        """Lay out features [H, D] and statistics [H, M]; float32 stays float32, small whole statistics int16."""
+        kind = np.float32 if features.dtype == np.float32 else np.float64
+        hypotheses, width = features.shape
+        measures = stats.shape[1]
+        columns, laid = np.empty(hypotheses * width, kind), np.empty(hypotheses * measures, _narrow(stats))
+        _lay_out(np.ascontiguousarray(features, kind), offsets, columns)
+        _lay_out(np.ascontiguousarray(stats, laid.dtype), offsets, laid)
+        room = (np.zeros(hypotheses), np.zeros(hypotheses), np.zeros((len(offsets) - 1, measures)))
+        return cls(columns, laid, offsets, width, measures, *room)
+
+    def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints, threads: int | None) -> Moments:
+        """First pass: softmax(gamma * (weights . features + extra)) of every list and the moments of its statistics.
+
+        `extra` [H] is what other columns add to the scores (or empty), `pairs` [Q, 2] the covariances wanted.
+        """
+        count = len(self.offsets) - 1
+        entropy, second = np.zeros(count), np.zeros((count, len(pairs)))
+        longest = int(segments.lengths(self.offsets).max(initial=0))
+
+        def part(low: int, high: int) -> None:
+            _posteriors(
+                self.columns, self.stats, self.offsets, low, high, weights * gamma, gamma, extra, pairs, longest,
+                self.posterior, self.log_posterior, self.means, second, entropy,
+            )  # fmt: skip
+
+        over_ranges(part, self.offsets, threads)
+        covariance = np.zeros((self.measures, self.measures))
+        for (a, b), values in zip(pairs, second.T, strict=True):
+            covariance[a, b] = covariance[b, a] = values.sum()
+        return Moments(self.means.sum(axis=0), covariance, float(entropy.sum()))
+
+    def feature_sum(
+        self, linear: Floats, quadratic: Floats, pairs: Ints, temperature: float, gamma: float, threads: int | None
+    ) -> tuple[Floats, Floats]:
+        """Second pass: gradient [D] and each hypothesis' share [H] (for other columns) of the credit
+
+            c = linear . s + s' W s - 2 sbar' W s + temperature * log p
+
+        at the posteriors of the first pass; W [M, M] = `quadratic`, symmetric, zero outside `pairs`.
+        """
+        count = len(self.offsets) - 1
+        blocks = segments.offsets_of(np.full(-(-count // _BLOCK), _BLOCK))
+        blocks[-1] = count
+        gradients, share = np.zeros((len(blocks) - 1, self.width)), np.empty(len(self.posterior))
+        slopes = linear - 2.0 * (self.means @ quadratic)
+        curves = np.array([quadratic[a, b] * (1.0 if a == b else 2.0) for a, b in pairs])
+        longest = int(segments.lengths(self.offsets).max(initial=0))
+
+        def part(low: int, high: int) -> None:
+            _feature_sum(
+                self.columns, self.stats, self.offsets, blocks, low, high, slopes, curves, pairs, temperature, gamma,
+                longest, self.posterior, self.log_posterior, share, gradients,
+            )  # fmt: skip
+
+        over_ranges(part, self.offsets[blocks], threads)
+        return gradients.sum(axis=0), share
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Additive over shards: expected totals [M], their covariance [M, M] (only the wanted pairs), entropy in nats."""
+
+    mean: Floats
+    covariance: Floats
+    entropy: float
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(self.mean + other.mean, self.covariance + other.covariance, self.entropy + other.entropy)
+
+
+def _narrow(stats: Floats) -> type:
+    small = np.abs(stats).max(initial=0) < 2**15 and (stats == np.rint(stats)).all()
+    return np.int16 if small else np.float64
+
+
+@kernel
+def _lay_out(rows, offsets, out):
+    """[H, C] by rows to [C, K_i] by segment."""
+    width = rows.shape[1]
+    for i in range(len(offsets) - 1):
+        low = offsets[i]
+        size = offsets[i + 1] - low
+        for c in range(width):
+            for k in range(size):
+                out[low * width + c * size + k] = rows[low + k, c]
+
+
+@_fast
+def _add(out, factor, column):
+    for k in range(len(out)):
+        out[k] += factor * column[k]
+
+
+@_fast
+def _add_three(out, f0, c0, f1, c1, f2, c2):
+    for k in range(len(out)):
+        out[k] += f0 * c0[k] + f1 * c1[k] + f2 * c2[k]
+
+
+@_fast
+def _dot(x, y):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] * y[k]
+    return total
+
+
+@_fast
+def _dot_three(x, y, z):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] * (np.float64(y[k]) * z[k])
+    return total
+
+
+@_fast
+def _add_product(out, factor, x, y):
+    for k in range(len(out)):
+        out[k] += factor * (np.float64(x[k]) * y[k])
+
+
+@_fast
+def _maximum(values):
+    top = -np.inf
+    for k in range(len(values)):
+        top = fmax(top, values[k])
+    return top
+
+
+@_fast
+def _exponentials(scores, top, out):
+    """Fill `out` with exp(score - top), leave score - top in `scores`; the sum."""
+    total = 0.0
+    for k in range(len(scores)):
+        scores[k] -= top
+        value = fast_exp(scores[k])
+        out[k] = value
+        total += value
+    return total
+
+
+@_fast
+def _scale(posterior, inverse, scores, shift, log_posterior):
+    for k in range(len(posterior)):
+        posterior[k] *= inverse
+        log_posterior[k] = scores[k] - shift
+
+
+@_fast
+def _shares(credit, posterior, mean, gamma):
+    for k in range(len(credit)):
+        credit[k] = gamma * posterior[k] * (credit[k] - mean)
+
+
+@kernel
+def _posteriors(
+    columns, stats, offsets, low, high, weights, gamma, extra, pairs, longest,
+    posterior, log_posterior, means, second, entropy,
+):  # fmt: skip
+    width = len(weights)
+    measures = means.shape[1]
+    room = np.empty(longest)
+    for i in range(low, high):
+        start, end = offsets[i], offsets[i + 1]
+        size = end - start
+        if size == 0:
+            continue
+        scores = room[:size]
+        if len(extra):
+            for k in range(size):
+                scores[k] = gamma * extra[start + k]
+        else:
+            scores[:] = 0.0
+        f = columns[start * width : end * width].reshape((width, size))
+        d = 0
+        while d + 2 < width:
+            _add_three(scores, weights[d], f[d], weights[d + 1], f[d + 1], weights[d + 2], f[d + 2])
+            d += 3
+        while d < width:
+            _add(scores, weights[d], f[d])
+            d += 1
+        p, lp = posterior[start:end], log_posterior[start:end]
+        total = _exponentials(scores, _maximum(scores), p)
+        shift = np.log(total)
+        _scale(p, 1.0 / total, scores, shift, lp)
+        entropy[i] = shift - _dot(p, scores)
+        s = stats[start * measures : end * measures].reshape((measures, size))
+        for j in range(measures):
+            means[i, j] = _dot(p, s[j])
+        for q in range(len(pairs)):
+            a, b = pairs[q, 0], pairs[q, 1]
+            second[i, q] = _dot_three(p, s[a], s[b]) - means[i, a] * means[i, b]
+
+
+@kernel
+def _feature_sum(
+    columns, stats, offsets, blocks, low, high, slopes, curves, pairs, temperature, gamma,
+    longest, posterior, log_posterior, share, gradients,
+):  # fmt: skip
+    width = gradients.shape[1]
+    measures = slopes.shape[1]
+    for block in range(low, high):
+        for i in range(blocks[block], blocks[block + 1]):
+            start, end = offsets[i], offsets[i + 1]
+            size = end - start
+            if size == 0:
+                continue
+            credit = share[start:end]
+            p = posterior[start:end]
+            credit[:] = 0.0
+            s = stats[start * measures : end * measures].reshape((measures, size))
+            for j in range(measures):
+                if slopes[i, j] != 0.0:
+                    _add(credit, slopes[i, j], s[j])
+            for q in range(len(pairs)):
+                if curves[q] != 0.0:
+                    _add_product(credit, curves[q], s[pairs[q, 0]], s[pairs[q, 1]])
+            if temperature != 0.0:
+                _add(credit, temperature, log_posterior[start:end])
+            _shares(credit, p, _dot(p, credit), gamma)
+            f = columns[start * width : end * width].reshape((width, size))
+            for d in range(width):
+                gradients[block, d] += _dot(credit, f[d])

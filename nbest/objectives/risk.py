@@ -1,0 +1,108 @@
+"""Expected loss under the posterior: linear, first and second order, with temperature, sharpness and penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from nbest.errors import CapabilityError, ParameterError
+from nbest.jets import expand
+from nbest.objectives.moments import Moments
+from nbest.objectives.shard import Shard
+from nbest.types import Floats, Ints, Metric
+
+
+@dataclass(frozen=True)
+class Credit:
+    """What the second pass needs: dJ/dp_ik = linear . s + s' quadratic s - 2 sbar' quadratic s + ..."""
+
+    linear: Floats  # [M]
+    quadratic: Floats  # [M, M]
+
+
+@dataclass(frozen=True)
+class Risk:
+    """Minus the expected smooth metric of the corpus, minus temperature times entropy; minimised.
+
+        value    = -(m(mu) + 1/2 tr(Q(mu) V)) - T H(p) + sum_d theta_d^2 / (2 sigma_d^2),   p = softmax(gamma theta . f)
+        gradient = gamma sum_i sum_k p_ik (c_ik - cbar_i) f_ik + theta / sigma^2
+        credit c = -(u . s + s' W s - 2 sbar' W s) + T log p,    W = Q/2,  u = dm/dmu + 1/2 d tr(Q V)/dmu
+
+    m is the metric's `smooth` formula of totals (log BLEU, log F, minus the error rate, ...), mu and V mean and
+    covariance of the totals, Q the Hessian of m at mu; `order` 1 leaves V out. For a formula that is linear in the totals
+    both orders are the exact expectation. H is summed over segments, in nats.
+    Smith & Eisner (2006), COLING/ACL posters 787-794, eq. 6-8 and section 5; order 1 with `alpha` is the soft BLEU of
+    Nguyen et al. (2007). Differs: any smooth metric of totals and the full covariance; derivatives by `nbest.jets`.
+    Cost: two passes over features, O(H) memory.
+    """
+
+    metric: Metric
+    order: int = 2
+    temperature: float = 0.0
+    gamma: float = 1.0
+    variance: Floats | float = np.inf  # sigma^2 of the penalty, in units of scaled features
+    alpha: float | None = None  # BLEU's sigmoid brevity penalty
+    segments: int = 1  # of the corpus, for `alpha`
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.order not in (1, 2):
+            raise ParameterError(f"'order' of Risk must be 1 or 2, got {self.order}")
+        for name in ("temperature", "gamma"):
+            if not getattr(self, name) >= 0:
+                raise ParameterError(f"'{name}' of Risk must be >= 0, got {getattr(self, name)}")
+        if not (np.asarray(self.variance) > 0).all():
+            raise ParameterError(f"'variance' of Risk must be > 0, got {self.variance}")
+        if not hasattr(self.metric, "smooth"):
+            raise CapabilityError(f"Risk needs a smooth formula of the metric and {self.metric.name} has none (`smooth`)")
+        if self.alpha is not None and "alpha" not in self.metric.smooth.__code__.co_varnames:
+            raise CapabilityError(f"'alpha' of Risk is BLEU's sigmoid brevity penalty; {self.metric.name} has none")
+
+    def formula(self, totals):
+        """The metric's smooth formula of totals, larger is better."""
+        if self.alpha is None:
+            return self.metric.smooth(totals)
+        return self.metric.smooth(totals, alpha=self.alpha, segments=self.segments)
+
+    def moments(self, weights: Floats, shard: Shard) -> Moments:
+        """Expected totals, their covariance and the entropy; additive over shards."""
+        dense, extra = shard.dense_and_extra(weights)
+        return shard.blocked.posteriors(dense, self.gamma, extra, self._pairs(), self.threads)
+
+    def _pairs(self) -> Ints:
+        return np.zeros((0, 2), np.int64) if self.order == 1 else _curved(self.metric, self.alpha, self.segments)
+
+    def combine(self, moments: Moments) -> tuple[float, Credit]:
+        """Corpus value and credit."""
+        found = expand(self.formula, moments.mean, None if self.order == 1 else moments.covariance)
+        if self.order == 1:
+            quadratic = np.zeros_like(found.hessian)
+            return -found.value - self.temperature * moments.entropy, Credit(-found.gradient, quadratic)
+        value = found.value + 0.5 * float((found.hessian * moments.covariance).sum())
+        credit = Credit(-(found.gradient + 0.5 * found.third), -0.5 * found.hessian)
+        return -value - self.temperature * moments.entropy, credit
+
+    def gradient(self, weights: Floats, shard: Shard, credit: Credit) -> Floats:
+        """Gradient of this shard's part, at the posteriors that `moments` left."""
+        dense, share = shard.blocked.feature_sum(
+            credit.linear, credit.quadratic, self._pairs(), self.temperature, self.gamma, self.threads
+        )
+        return shard.with_extra(dense, share)
+
+    def penalty(self, weights: Floats) -> tuple[float, Floats]:
+        """The quadratic penalty and its gradient."""
+        return float((weights**2 / (2.0 * self.variance)).sum()), weights / self.variance
+
+
+@lru_cache(maxsize=64)
+def _curved(metric: Metric, alpha: float | None, segments: int) -> Ints:
+    """[Q, 2] the pairs of statistics in which the formula is not linear, found at a generic point."""
+    size = len(metric.stat_names)
+    risk = Risk(metric, alpha=alpha, segments=segments)
+    hessian = np.zeros((size, size), bool)
+    for seed in range(4):  # several points, so that every branch is met
+        point = np.random.default_rng(seed).uniform(50.0, 100.0, size)
+        hessian |= expand(risk.formula, point).hessian != 0
+    return np.argwhere(np.triu(hessian))
