@@ -156,12 +156,14 @@ def _check_refusals(make: Make, corpus: NBest) -> None:
         ("lists of one hypothesis", corpus.keep(place == 0), None),
         ("held-out lists without statistics", corpus, replace(corpus, stats=None, metric=None)),
     ):
+        trainer, message = make(), ""
         try:
-            make().fit(lists, heldout=heldout)
+            trainer.fit(lists, heldout=heldout)
         except CapabilityError as error:
-            assert len(str(error)) > 20, f"{what}: the CapabilityError does not say what to do: {error}"
-        else:
-            raise AssertionError(f"{what} must be refused with a CapabilityError")
+            message = str(error)
+        assert message, f"{what} must be refused with a CapabilityError"
+        assert len(message) > 20, f"{what}: the CapabilityError does not say what is missing: {message}"
+        assert trainer.result_ is None, f"{what} must be refused before the training, not after it"
 
 
 def _check_learning(make: Make, corpus: NBest) -> None:

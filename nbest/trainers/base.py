@@ -63,9 +63,11 @@ class Problem:
         return Shard(self.corpus, self.scale, self.metric.losses(self.stats))
 
 
-def prepare(corpus: NBest, trainer: str, *, sparse: bool = False) -> Problem:
-    """Check that a corpus can be trained on, and measure its features."""
+def prepare(corpus: NBest, trainer: str, heldout: NBest | None = None, *, sparse: bool = False) -> Problem:
+    """Check that a corpus can be trained on and the held-out one scored, and measure the features."""
     stats, metric = corpus.need_stats()
+    if heldout is not None:
+        _check_heldout(corpus, heldout)
     if corpus.sparse is not None and not sparse:
         raise CapabilityError(
             f"{trainer} tunes dense features and these lists have {len(corpus.sparse_names)} sparse ones; "
@@ -79,6 +81,15 @@ def prepare(corpus: NBest, trainer: str, *, sparse: bool = False) -> Problem:
     if not (scale > 0).any():
         raise CapabilityError(f"{trainer} cannot learn: no feature differs between the hypotheses of any list")
     return Problem(corpus, metric, stats, scale)
+
+
+def _check_heldout(corpus: NBest, heldout: NBest) -> None:
+    """Complain of held-out lists before the training and not after it."""
+    if heldout.stats is None or heldout.metric is None:
+        raise CapabilityError("the held-out lists have no statistics yet; call heldout.with_metric(metric, references)")
+    missing = [name for name in corpus.feature_names if name not in heldout.feature_names]
+    if missing:
+        raise ParameterError(f"the held-out lists have no feature {missing[0]!r}, which the lists to train on have")
 
 
 def describe(trainer: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class MaxLikelihood:
 
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        problem = prepare(corpus, "MaxLikelihood", sparse=True)
+        problem = prepare(corpus, "MaxLikelihood", heldout, sparse=True)
         shard, objective = problem.shard(), Likelihood(self._variances(problem.names))
         start = np.zeros(len(problem.names))
         self.result_ = lbfgs(lambda w: value_and_gradient(objective, w, [shard]), start, iterations=self.iterations)

@@ -57,7 +57,7 @@ class MERT:
 
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        problem = prepare(corpus, "MERT")
+        problem = prepare(corpus, "MERT", heldout)
         self._check(problem)
         self.result_ = _Search(self, problem).run()
         return finish(self, problem, self.result_, heldout, calibrate=not self.frozen)

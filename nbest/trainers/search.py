@@ -39,7 +39,7 @@ class GridSearch:
 
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        problem = prepare(corpus, "GridSearch")
+        problem = prepare(corpus, "GridSearch", heldout)
         if self.points < 2 or not self.low < self.high:
             raise ParameterError(f"GridSearch needs 'points' >= 2 and 'low' < 'high', got {self}")
         useful = [name for name, scale in zip(problem.names, problem.scale, strict=True) if scale > 0]
@@ -92,7 +92,7 @@ class RandomSearch:
 
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        problem = prepare(corpus, "RandomSearch")
+        problem = prepare(corpus, "RandomSearch", heldout)
         if self.trials < 1:
             raise ParameterError(f"'trials' of RandomSearch must be >= 1, got {self.trials}")
         rng = np.random.default_rng(self.seed)

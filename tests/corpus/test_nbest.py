@@ -176,7 +176,7 @@ def test_missing_capabilities():
         bare.with_metric(WER())
     with pytest.raises(CapabilityError, match="WER needs the texts"):
         bare.with_metric(WER(), [["a"]] * 3)
-    with pytest.raises(CapabilityError, match="no statistics yet; call corpus.with_metric"):
+    with pytest.raises(CapabilityError, match=r"no statistics yet; call corpus.with_metric"):
         bare.need_stats()
 
 

@@ -41,7 +41,7 @@ def test_bad_fractions(fraction):
 
 
 def test_too_small_to_split():
-    with pytest.raises(ParameterError, match="cannot split 1 segments by 0.5: one part would be empty"):
+    with pytest.raises(ParameterError, match=r"cannot split 1 segments by 0.5: one part would be empty"):
         split(toy_lists().select([0]), 0.5)
 
 
@@ -78,7 +78,7 @@ def test_dedupe(corpus):
 
 
 def test_dedupe_refuses():
-    with pytest.raises(ParameterError, match="'by' of dedupe must be 'text' or 'text.features', got 'words'"):
+    with pytest.raises(ParameterError, match=r"'by' of dedupe must be 'text' or 'text.features', got 'words'"):
         dedupe(toy_lists(), "words")
     with pytest.raises(CapabilityError, match="needs the texts"):
         dedupe(replace(toy_lists(), texts=None))

@@ -54,10 +54,10 @@ def test_recipes():
     corpus = toy_lists()
     found = apply_recipes(corpus, [{"kind": "rank"}, {"kind": "agreement", "metric": "cer", "evidence": 3}])
     assert np.array_equal(found.features, agreement(rank(corpus), metric="cer", evidence=3).features)
-    with pytest.raises(ParameterError, match="unknown feature 'lenght'; known: .*; did you mean 'length'"):
+    with pytest.raises(ParameterError, match=r"unknown feature 'lenght'; known: .*; did you mean 'length'"):
         apply_recipes(corpus, [{"kind": "lenght"}])
     with pytest.raises(
-        ParameterError, match="the feature 'agreement' has no option 'metrics'; .*did you mean 'metric'"
+        ParameterError, match=r"the feature 'agreement' has no option 'metrics'; .*did you mean 'metric'"
     ):
         apply_recipes(corpus, [{"kind": "agreement", "metrics": "wer"}])
 

@@ -140,6 +140,12 @@ class TakesAnything(Good):
             return LogLinear({})
 
 
+class RefusesTooLate(Good):
+    def fit(self, corpus, heldout=None):
+        super().fit(corpus)
+        return super().fit(corpus, heldout)
+
+
 class WrongDevScore(Good):
     def fit(self, corpus, heldout=None):
         model = super().fit(corpus, heldout)
@@ -222,6 +228,7 @@ REASONS = {
     UselessWeights: "a feature that never differs within a list must get weight 0",
     LearnsNothing: "the model scores",
     TakesAnything: "must be refused with a CapabilityError",
+    RefusesTooLate: "held-out lists without statistics must be refused before the training",
     WrongDevScore: "must keep its dev score",
     Nameless: "the model must name its trainer",
     LosesWeights: "every feature must have a weight",

@@ -248,6 +248,13 @@ def test_a_feature_without_a_match_is_named():
         MERT(restarts=1).fit(corpus).predict(corpus.without_features(("third",)))
 
 
+def test_held_out_lists_without_a_feature_are_refused_at_once():
+    corpus, trainer = toy_lists(), MERT()
+    with pytest.raises(ParameterError, match="the held-out lists have no feature 'third'"):
+        trainer.fit(corpus, heldout=corpus.without_features(("third",)))
+    assert trainer.result_ is None
+
+
 def test_features_must_be_finite():
     corpus = toy_lists()
     features = corpus.features.copy()
