@@ -31,6 +31,7 @@ _HOME = {
     "MERT": "trainers",
     "METRICS": "metrics",
     "MaxLikelihood": "trainers",
+    "MinRisk": "trainers",
     "NBest": "corpus",
     "NbestError": "errors",
     "ParameterError": "errors",

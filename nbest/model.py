@@ -16,6 +16,7 @@ from nbest.corpus import NBest
 from nbest.errors import FormatError, ParameterError, look_up
 from nbest.features import FEATURES, apply_recipes
 from nbest.files import decode, read_bytes, write_text
+from nbest.model_arrays import attach, detach, save_arrays
 from nbest.types import Floats, Ints
 
 MODEL_FORMAT = "nbest-model/1"
@@ -88,18 +89,21 @@ class LogLinear:
         return segments.softmax(gamma * self.scores(corpus), corpus.offsets)
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON; nothing is left half-written."""
+        """Write the model as JSON, and the arrays of its features, if any, beside it as .npz; nothing is half-written."""
+        recipes, arrays = detach(self.features)
         content = {
             "format": MODEL_FORMAT,
             "kind": "loglinear",
             "weights": {name: float(weight) for name, weight in self.weights.items()},
-            "features": [dict(recipe) for recipe in self.features],
+            "features": recipes,
             "metric": self.metric,
             "trainer": _plain(self.trainer),
             "scores": _plain(self.scores_),
             "seed": _plain(self.seed),
             "versions": dict(self.versions),
         }
+        if arrays:
+            content["arrays"] = save_arrays(path, arrays)
         write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -144,7 +148,7 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
         raise FormatError(path, None, f"'seed' must be a whole number or null, got {seed!r}")
     return LogLinear(
         weights={name: float(weight) for name, weight in weights.items()},
-        features=tuple(recipes),
+        features=attach(path, recipes, content.get("arrays")),
         metric=str(content.get("metric", "")),
         trainer=_mapping(path, content, "trainer"),
         scores_=_mapping(path, content, "scores"),

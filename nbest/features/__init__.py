@@ -12,7 +12,7 @@ from typing import Any
 
 from nbest.corpus import NBest
 from nbest.errors import ParameterError, _known, look_up
-from nbest.features.standardise import within_scale
+from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, frequency, length, rank
 
 FEATURES: dict[str, Callable[..., NBest]] = {
@@ -39,4 +39,4 @@ def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
     return corpus
 
 
-__all__ = ["FEATURES", "agreement", "apply_recipes", "frequency", "length", "rank", "within_scale"]
+__all__ = ["FEATURES", "agreement", "apply_recipes", "corpus_scale", "frequency", "length", "rank", "within_scale"]

@@ -27,3 +27,15 @@ def within_scale(corpus: NBest) -> Floats:
         deviation = np.sqrt(np.mean(centred**2)) if len(centred) else 0.0
         scales[d] = deviation * size if deviation > 1e-13 else 0.0
     return scales
+
+
+def corpus_scale(corpus: NBest, within: Floats) -> Floats:
+    """[D + D'] standard deviation of each dense feature over the whole corpus; `within` where it is 0 or sparse.
+
+    Larger than the scale within lists for features that grow with the length of a segment.
+    """
+    width = corpus.features.shape[1]
+    overall = np.std(np.asarray(corpus.features, np.float64), axis=0) if corpus.hypotheses else np.zeros(width)
+    out = np.array(within, np.float64)
+    out[:width] = np.where(out[:width] > 0, np.maximum(overall, out[:width]), 0.0)
+    return out

@@ -50,7 +50,8 @@ def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
     """Adds `agreement`: minus the mean loss of a hypothesis when the hypotheses of its list are the references.
 
     Those are weighted by 1 / (1 + place), so that the order of the list counts, and only the `evidence` distinct texts
-    of the largest weight are used. The loss is that of `metric`: errors for wer and cer, 100 - sentence score for bleu and chrf.
+    of the largest weight are used. The loss is that of `metric`: errors for wer and cer, 100 - sentence score for bleu
+    and chrf.
     """
     from nbest.metrics import METRICS
     from nbest.metrics.pairwise import expected_losses

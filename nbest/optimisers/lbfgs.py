@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +18,13 @@ def lbfgs(
     *,
     iterations: int = 500,
     tolerance: float = 1e-9,
+    callback: Callable[[int, Floats, float], bool] | None = None,
 ) -> Result:
     """Minimise `function`, which returns value and gradient, from `start`.
 
     Liu & Nocedal (1989); stops when the relative change of the value falls below `tolerance`, when the largest
-    gradient entry does, or after `iterations`.
+    gradient entry does, after `iterations`, or when `callback(iteration, weights, value)` returns True. Another run from
+    the result's weights resumes.
     """
     from scipy.optimize import minimize
 
@@ -34,11 +37,17 @@ def lbfgs(
         history.append({"value": float(value)})
         return value, gradient
 
+    def after(intermediate_result: Any) -> None:  # the name tells scipy to pass value and point
+        rounds.append(1)
+        if callback is not None and callback(len(rounds), intermediate_result.x, float(intermediate_result.fun)):
+            raise StopIteration
+
+    rounds: list[int] = []
     options = {"maxiter": iterations, "ftol": tolerance, "gtol": tolerance, "maxfun": 10 * iterations}
-    end = minimize(checked, np.asarray(start, np.float64), jac=True, method="L-BFGS-B", options=options)
+    end = minimize(checked, np.asarray(start, np.float64), jac=True, method="L-BFGS-B", options=options, callback=after)
     message = end.message if isinstance(end.message, str) else end.message.decode()
     # the line search gives up where rounding hides any further gain: that is convergence for practical purposes
-    done = end.status == 0 or (end.status == 2 and "ABNORMAL" in message.upper())
+    done = end.status in (0, 99) or (end.status == 2 and "ABNORMAL" in message.upper())
     return Result(
         weights=np.asarray(end.x),
         value=float(end.fun),

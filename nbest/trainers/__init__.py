@@ -5,6 +5,7 @@ Adding one is one file and one line of `TRAINERS`; `nbest.testing.check_trainer`
 
 from nbest.trainers.likelihood import MaxLikelihood
 from nbest.trainers.mert import MERT
+from nbest.trainers.risk import MinRisk
 from nbest.trainers.search import GridSearch, RandomSearch
 
 TRAINERS: dict[str, type] = {
@@ -12,7 +13,8 @@ TRAINERS: dict[str, type] = {
     "likelihood": MaxLikelihood,
     "mert": MERT,
     "random": RandomSearch,
+    "risk": MinRisk,
 }
 """Trainers by the name used on the command line."""
 
-__all__ = ["MERT", "TRAINERS", "GridSearch", "MaxLikelihood", "RandomSearch"]
+__all__ = ["MERT", "TRAINERS", "GridSearch", "MaxLikelihood", "MinRisk", "RandomSearch"]

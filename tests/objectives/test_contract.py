@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from nbest import segments
+from nbest.metrics import make_metric
 from nbest.objectives import OBJECTIVES, Likelihood, Shard
+from nbest.objectives.risk import Risk
 from nbest.testing import check_objective, toy_lists
 
 
@@ -21,20 +23,31 @@ def maker(kind, variance=2.0, scale=1.0):
     return make
 
 
-FACTORIES = {"likelihood": maker(Likelihood)}
+def risk(**options):
+    """A factory of Risk for the metric of the lists."""
+
+    def make(parts):
+        width = len(parts[0].feature_names) + len(parts[0].sparse_names)
+        shards = [Shard(part, np.ones(width), part.metric.losses(part.stats)) for part in parts]
+        return Risk(parts[0].metric, variance=np.full(width, 2.0), **options), shards
+
+    return make
+
+
+FACTORIES = {"likelihood": maker(Likelihood), "risk": risk()}
 
 
 def test_every_objective_has_a_factory():
     assert set(FACTORIES) >= set(OBJECTIVES)
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", FACTORIES)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_contract(name, seed):
     check_objective(FACTORIES[name], seed=seed)
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", FACTORIES)
 def test_contract_with_sparse_features(name):
     check_objective(FACTORIES[name], toy_lists(5, sparse=True, segments_=12))
 
@@ -42,6 +55,12 @@ def test_contract_with_sparse_features(name):
 @pytest.mark.parametrize(("variance", "scale"), [(np.inf, 1.0), (0.1, 0.25)])
 def test_likelihood_with_other_settings(variance, scale):
     check_objective(maker(Likelihood, variance, scale))
+
+
+@pytest.mark.parametrize("metric", ["wer", "bleu", "f1"])
+@pytest.mark.parametrize("options", [{"order": 1}, {"temperature": 0.5}, {"gamma": 3.0}])
+def test_risk_with_other_settings(metric, options):
+    check_objective(risk(**options), toy_lists(3, metric=make_metric(metric), noise=0.3, segments_=12))
 
 
 class WrongSign(Likelihood):

@@ -1,5 +1,7 @@
 """Envelopes and exact line search against brute force over all crossings."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -62,7 +64,8 @@ def test_the_best_value_and_the_place_where_it_is(corpus, weights, direction):
     lines = of(corpus)
     step = lines.search(lines.scores(weights), direction)
     assert step.value == pytest.approx(brute.best_value(corpus, weights, direction), abs=1e-9)
-    there = totals_of(corpus.features, corpus.offsets, corpus.stats, (weights + step.x * direction)[None])[0]
+    # in fractions: lines that are the same along the direction must not be told apart by rounding
+    there = brute.totals_at(corpus, brute.lines_of(corpus, weights, direction), Fraction(step.x))
     assert lines.sign * float(corpus.metric.score(there)) == pytest.approx(step.value, abs=1e-9)
 
 
@@ -77,7 +80,8 @@ def test_bounds(corpus, weights, direction, edge, width, which):
     step = lines.search(lines.scores(weights), direction, (low, high))
     assert low <= step.x <= high
     assert step.value == pytest.approx(brute.best_value(corpus, weights, direction, (low, high)), abs=1e-9)
-    there = totals_of(corpus.features, corpus.offsets, corpus.stats, (weights + step.x * direction)[None])[0]
+    # in fractions: lines that are the same along the direction must not be told apart by rounding
+    there = brute.totals_at(corpus, brute.lines_of(corpus, weights, direction), Fraction(step.x))
     assert lines.sign * float(corpus.metric.score(there)) == pytest.approx(step.value, abs=1e-9)
 
 
