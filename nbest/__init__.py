@@ -36,6 +36,7 @@ _HOME = {
     "NbestError": "errors",
     "ParameterError": "errors",
     "RandomSearch": "trainers",
+    "SoftBLEU": "trainers",
     "TER": "metrics",
     "TRAINERS": "trainers",
     "Texts": "corpus",

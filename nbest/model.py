@@ -89,7 +89,7 @@ class LogLinear:
         return segments.softmax(gamma * self.scores(corpus), corpus.offsets)
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON, and the arrays of its features, if any, beside it as .npz; nothing is half-written."""
+        """Write the model as JSON, with arrays of its features beside it as .npz; nothing is left half-written."""
         recipes, arrays = detach(self.features)
         content = {
             "format": MODEL_FORMAT,

@@ -52,6 +52,14 @@ class Metric(Protocol):
         ...
 
 
+class SmoothMetric(Metric, Protocol):
+    """A metric that can be trained on smoothly: its formula, larger is better, written with `nbest.jets`."""
+
+    def smooth(self, s: Sequence[Any]) -> Any:
+        """The formula of M expected totals, plain arrays or jets alike."""
+        ...
+
+
 class Model(Protocol):
     """What a trainer returns: scores hypotheses and chooses."""
 

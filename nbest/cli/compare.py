@@ -23,7 +23,7 @@ def compare(
     split: Annotated[
         float, typer.Option("--split", min=0.01, max=0.9, help="Without --heldout: share of dev to hold out.")
     ] = 0.25,
-    add: Annotated[str | None, typer.Option("--add", help="Features to add: length, frequency, agreement, rank.")] = None,
+    add: Annotated[str | None, typer.Option("--add", help="Features to add: length, frequency, ...")] = None,
     only: Annotated[str | None, typer.Option("--features", help="Use only these features.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", help="Leave these features out.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the methods and of the split.")] = 1,

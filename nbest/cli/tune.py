@@ -22,7 +22,7 @@ def tune(
         float, typer.Option("--split", min=0.0, max=0.9, help="Hold this share of the segments out.")
     ] = 0.0,
     split_seed: Annotated[int, typer.Option("--split-seed", help="Seed of the split.")] = 1,
-    add: Annotated[str | None, typer.Option("--add", help="Features to add: length, frequency, agreement, rank.")] = None,
+    add: Annotated[str | None, typer.Option("--add", help="Features to add: length, frequency, ...")] = None,
     only: Annotated[str | None, typer.Option("--features", help="Tune only these features: NAME,NAME.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", help="Leave these features out: NAME,NAME.")] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Model file (.ini: Moses weights); - is stdout.")] = "-",

@@ -12,12 +12,17 @@ from typing import Any
 
 from nbest.corpus import NBest
 from nbest.errors import ParameterError, _known, look_up
+from nbest.features.bins import Bins, bins, seed_weights
+from nbest.features.gaussian_reestimate import reestimate
+from nbest.features.gaussians import GaussianKernels, gaussians
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, frequency, length, rank
 
 FEATURES: dict[str, Callable[..., NBest]] = {
     "agreement": agreement,
+    "bins": bins,
     "frequency": frequency,
+    "gaussians": gaussians,
     "length": length,
     "rank": rank,
 }
@@ -39,4 +44,19 @@ def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
     return corpus
 
 
-__all__ = ["FEATURES", "agreement", "apply_recipes", "corpus_scale", "frequency", "length", "rank", "within_scale"]
+__all__ = [
+    "FEATURES",
+    "Bins",
+    "GaussianKernels",
+    "agreement",
+    "apply_recipes",
+    "bins",
+    "corpus_scale",
+    "frequency",
+    "gaussians",
+    "length",
+    "rank",
+    "reestimate",
+    "seed_weights",
+    "within_scale",
+]

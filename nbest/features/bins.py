@@ -25,9 +25,10 @@ class Bins:
         soft: column b = s(u - b) - s(u - b - 1),  s(z) = 1 / (1 + exp(-sharpness z)),  outer s 1 and 0
 
     u is v counted in bins: linear within each bin, b at its lower edge and b + 1 at its upper one, the outer slopes
-    going on outside; so the soft columns are >= 0, their sum is 1, and `sharpness` is relative to the width of the bins.
+    going on outside; so the soft columns are >= 0, their sum is 1, and `sharpness` is relative to the width of a bin.
     Edges lie midway between two values of the pooled training hypotheses, so that the mass of the bins is as equal as
-    repeated values allow; a feature with at most `bins` distinct values gets one bin each, a constant gets none.
+    repeated values allow (at least half an equal share); a feature with at most `bins` distinct values gets one bin
+    each, a constant gets none.
     Nguyen, Mahajan & He (2007), WMT, section 3.4.2. Differs: sigmoids of u and not of v (of v, with bins of unequal
     width, some columns would be negative). Cost: a sort a feature in `fit`; a binary search a value to apply.
     """
@@ -45,7 +46,9 @@ class Bins:
         check_soft("Bins", self.sharpness, self.tolerance)
         wanted = corpus.feature_names if self.features is None else self.features
         need_features(corpus, wanted, "Bins")
-        names, edges, means = [], [np.zeros(0)], [np.zeros(0)]
+        names: list[str] = []
+        edges: list[Floats] = [np.zeros(0)]
+        means: list[Floats] = [np.zeros(0)]
         for name in wanted:
             values = np.sort(corpus.column(name))
             if len(values) and values[0] < values[-1]:
@@ -156,10 +159,19 @@ def _equal_mass(values: Floats, bins: int) -> Floats:
         after = np.minimum(np.searchsorted(cuts, goals), len(cuts) - 1)
         before = np.maximum(after - 1, 0)
         nearest = np.where(goals - cuts[before] <= cuts[after] - goals, before, after)
-        cuts = cuts[np.unique(nearest)]
+        cuts = _apart(cuts[np.unique(nearest)], len(values), len(values) / bins / 2)
     below, above = values[cuts - 1], values[cuts]
     inner = np.minimum(below / 2 + above / 2, np.nextafter(above, -np.inf))
     return np.concatenate([values[:1], np.maximum(inner, below), values[-1:]])
+
+
+def _apart(cuts: Ints, count: int, least: float) -> Ints:
+    """The cuts that leave bins of at least `least` of `count` values."""
+    kept = [0]
+    for cut in cuts:
+        if cut - kept[-1] >= least and count - cut >= least:
+            kept.append(int(cut))
+    return np.array(kept[1:], np.int64)
 
 
 def _place(values: Floats, edges: Floats) -> Ints:
@@ -168,7 +180,7 @@ def _place(values: Floats, edges: Floats) -> Ints:
 
 
 def _bin_means(values: Floats, edges: Floats) -> Floats:
-    """[B] mean of the sorted values in each bin, around the least of them: no overflow, exact for one distinct value."""
+    """[B] mean of the sorted values in each bin, around the least of them: exact for one distinct value."""
     starts = np.searchsorted(_place(values, edges), np.arange(len(edges)))
     means = np.empty(len(edges) - 1)
     for b, (low, high) in enumerate(zip(starts[:-1], starts[1:], strict=True)):

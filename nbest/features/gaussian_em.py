@@ -39,9 +39,10 @@ def fit_mixture(
 ) -> tuple[Mixture, list[Round]]:
     """A mixture of `kernels` Gaussians over x [H, D], by splitting, and its history.
 
-    From one Gaussian: every Gaussian (the heaviest, where fewer are wanted) becomes two, its mean moved by +- `fraction`
-    of its standard deviation with random signs, then `iterations` rounds. Variances are at least `floor` (the maximum
-    of the likelihood under that bound, so it never falls). Cost: H x kernels x D x 2 x 2 x iterations multiply-adds.
+    From one Gaussian: every Gaussian (the heaviest, where fewer are wanted) becomes two, its mean moved by +-
+    `fraction` of its standard deviation with random signs, then `iterations` rounds. Variances are at least `floor`
+    (the maximum of the likelihood under that bound, so it never falls).
+    Cost: up to H x kernels x D x 4 multiply-adds a round of the last size, and as many rounds in all before it.
     """
     random = np.random.default_rng(seed)
     rows = padded_rows(x)

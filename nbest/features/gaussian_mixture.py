@@ -101,7 +101,10 @@ def _maximum(values):
 
 @kernel
 def densities(x, row, packed, constants, out, tops):
-    """Log densities of ROWS hypotheses from `row` under all kernels: out[r // 4, chunk, (r % 4, lane)], and tops[r, chunk]."""
+    """Log densities of ROWS hypotheses from `row` under all kernels, and their maxima by chunk.
+
+    out[r // 4, c, r % 4 * LANES + lane] and tops[r, c], for hypothesis row + r and chunk c.
+    """
     width = x.shape[1]
     for c in range(len(packed)):
         for group in range(ROWS // 4):

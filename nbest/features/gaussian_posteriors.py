@@ -47,12 +47,13 @@ def largest(
     which, values = np.zeros((len(x), top), np.int32), np.zeros((len(x), top))
     counts = np.zeros(len(x), np.int64)
     cutoff = _CUTOFF if tolerance > 0 else 1e30  # not infinite: the lanes that pad the last chunk stay out
+    exact_constants = mixture.constants()
     x, means = np.ascontiguousarray(x, np.float64), np.ascontiguousarray(mixture.means, np.float64)
 
     def part(low: int) -> None:
         high = min(low + _PART, len(x))
         _largest(
-            rows, x, low, high, packed, constants, means, exact, mixture.constants(), cutoff, tolerance,
+            rows, x, low, high, packed, constants, means, exact, exact_constants, cutoff, tolerance,
             which, values, counts,
         )  # fmt: skip
 
@@ -104,6 +105,6 @@ def _largest(
             for k in range(found):
                 _insert(which[h], values[h], some[k], logs[k] / mass)
             left = 1.0
-            while counts[h] < values.shape[1] and values[h, counts[h]] > 0.0 and left > tolerance:
+            while counts[h] < values.shape[1] and values[h, counts[h]] > 0.0 and (left > tolerance or tolerance == 0.0):
                 left -= values[h, counts[h]]
                 counts[h] += 1

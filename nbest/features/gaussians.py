@@ -29,8 +29,8 @@ class GaussianKernels:
         q_m(h) = w_m N(h; mu_m, C_m) / sum_r w_r N(h; mu_r, C_r),    C_m diagonal
 
     Features are centred and divided by their standard deviation over all training hypotheses (both are kept in the
-    recipe), so that their units do not matter; constants are left out. Each hypothesis keeps its largest posteriors until
-    those left out sum to at most `tolerance`, and at most `top`; they are not renormalised.
+    recipe), so that their units do not matter; constants are left out. Each hypothesis keeps its largest posteriors
+    until those left out sum to at most `tolerance`, and at most `top`; they are not renormalised.
     New columns start with weight 0 beside the weights of the linear model.
     Nguyen, Mahajan & He (2007), WMT, section 3.4.3. Differs: see `fit_perceptron` for its covariance.
     Cost to apply: H x M x D x 2 multiply-adds in single precision, then `top` entries a hypothesis.
@@ -58,8 +58,8 @@ class GaussianKernels:
         From one Gaussian: each becomes two, means moved by +- `fraction` of the standard deviation with random signs
         (`seed`), then `iterations` rounds, until there are `kernels`; in the last split only the heaviest.
         Variances are at least `floor` (in standardised units); a Gaussian that loses its mass takes half of the
-        heaviest one's. `history_` has the mean log-likelihood before every round: it never falls among rounds of one size
-        (1e-6 apart: densities are in single precision) unless some were re-seeded.
+        heaviest one's. `history_` has the mean log-likelihood before every round: it never falls among rounds of one
+        size (up to 1e-6: densities are in single precision) unless some were re-seeded.
         """
         self._check()
         _check("kernels", "fit_ml", f"in 1..{MOST}", 1 <= kernels <= MOST, kernels)
@@ -82,7 +82,7 @@ class GaussianKernels:
     def fit_perceptron(
         self, corpus: NBest, model: Model | Mapping[str, float], *, width: float = 1.0, floor: float = 1e-3
     ) -> dict[str, Any]:
-        """Perceptron kernels: where the choice of `model` (or of these weights) differs from the oracle, both are means.
+        """Perceptron kernels: where the choice of `model` (or these weights) is not the oracle, both are means.
 
         The oracle hypothesis has the smallest loss of its list, ties to the first. Equal priors and one covariance:
 
@@ -103,7 +103,9 @@ class GaussianKernels:
         oracle = segments.argmax(-metric.losses(stats), corpus.offsets)
         wrong = chosen != oracle
         if not wrong.any():
-            raise CapabilityError("fit_perceptron needs a segment whose choice is not its oracle; these lists have none")
+            raise CapabilityError(
+                "fit_perceptron needs a segment whose choice is not its oracle; these lists have none"
+            )
         x = standardised(corpus, names, centre, scale)
         means = _distinct(x[np.stack([chosen[wrong], oracle[wrong]], axis=1).ravel()])
         variances = np.maximum(width**2 * self._spread(x, means), floor)
@@ -162,8 +164,10 @@ def mixture_of(width: int, means: Floats, variances: Floats, priors: Floats) -> 
         raise ParameterError(
             f"a recipe of gaussians needs means [M, {width}], variances [M or 1, {width}] and priors [M], got {got}"
         )
-    if not (size and (variances > 0).all() and (priors >= 0).all() and priors.any() and np.isfinite(means).all()):
-        raise ParameterError("a recipe of gaussians needs finite means, variances > 0 and priors >= 0, got others")
+    bounded = (np.abs(means) <= 1e9).all() and ((variances >= 1e-12) & (variances <= 1e12)).all()
+    if not (size and bounded and (priors >= 0).all() and 0 < priors.sum() < np.inf):
+        rule = "at least one kernel, means within +-1e9, variances in [1e-12, 1e12] and priors >= 0, not all 0"
+        raise ParameterError(f"a recipe of gaussians needs {rule}, got others")
     with np.errstate(divide="ignore"):
         return Mixture(means, variances, np.log(priors))
 

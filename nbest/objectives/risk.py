@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from inspect import signature
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from nbest.errors import CapabilityError, ParameterError
 from nbest.jets import expand
 from nbest.objectives.moments import Moments
 from nbest.objectives.shard import Shard
-from nbest.types import Floats, Ints, Metric
+from nbest.types import Floats, Ints, SmoothMetric
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,14 @@ class Risk:
         credit c = -(u . s + s' W s - 2 sbar' W s) + T log p,    W = Q/2,  u = dm/dmu + 1/2 d tr(Q V)/dmu
 
     m is the metric's `smooth` formula of totals (log BLEU, log F, minus the error rate, ...), mu and V mean and
-    covariance of the totals, Q the Hessian of m at mu; `order` 1 leaves V out. For a formula that is linear in the totals
-    both orders are the exact expectation. H is summed over segments, in nats.
+    covariance of the totals, Q the Hessian of m at mu; `order` 1 leaves V out. For a formula that is linear in the
+    totals both orders are the exact expectation. H is summed over segments, in nats.
     Smith & Eisner (2006), COLING/ACL posters 787-794, eq. 6-8 and section 5; order 1 with `alpha` is the soft BLEU of
     Nguyen et al. (2007). Differs: any smooth metric of totals and the full covariance; derivatives by `nbest.jets`.
     Cost: two passes over features, O(H) memory.
     """
 
-    metric: Metric
+    metric: SmoothMetric | Any  # with further keywords of `smooth` for BLEU
     order: int = 2
     temperature: float = 0.0
     gamma: float = 1.0
@@ -56,11 +58,11 @@ class Risk:
         if not (np.asarray(self.variance) > 0).all():
             raise ParameterError(f"'variance' of Risk must be > 0, got {self.variance}")
         if not hasattr(self.metric, "smooth"):
-            raise CapabilityError(f"Risk needs a smooth formula of the metric and {self.metric.name} has none (`smooth`)")
-        if self.alpha is not None and "alpha" not in self.metric.smooth.__code__.co_varnames:
+            raise CapabilityError(f"Risk needs a smooth formula (`smooth`) of the metric; {self.metric.name} has none")
+        if self.alpha is not None and "alpha" not in signature(self.metric.smooth).parameters:
             raise CapabilityError(f"'alpha' of Risk is BLEU's sigmoid brevity penalty; {self.metric.name} has none")
 
-    def formula(self, totals):
+    def formula(self, totals: Any) -> Any:
         """The metric's smooth formula of totals, larger is better."""
         if self.alpha is None:
             return self.metric.smooth(totals)
@@ -72,7 +74,9 @@ class Risk:
         return shard.blocked.posteriors(dense, self.gamma, extra, self._pairs(), self.threads)
 
     def _pairs(self) -> Ints:
-        return np.zeros((0, 2), np.int64) if self.order == 1 else _curved(self.metric, self.alpha, self.segments)
+        if self.order == 1:
+            return np.zeros((0, 2), np.int64)
+        return _curved(self.metric, self.alpha, self.segments)
 
     def combine(self, moments: Moments) -> tuple[float, Credit]:
         """Corpus value and credit."""
@@ -97,7 +101,7 @@ class Risk:
 
 
 @lru_cache(maxsize=64)
-def _curved(metric: Metric, alpha: float | None, segments: int) -> Ints:
+def _curved(metric: Any, alpha: float | None, segments: int) -> Ints:
     """[Q, 2] the pairs of statistics in which the formula is not linear, found at a generic point."""
     size = len(metric.stat_names)
     risk = Risk(metric, alpha=alpha, segments=segments)

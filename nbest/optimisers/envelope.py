@@ -188,7 +188,8 @@ def _sorted_order(values):
 def sweep(place, old, new, first, stats, tolerance):
     """Sorted distinct cuts [E] and the totals [E+1, M] before, between and after them.
 
-    `place`, `old`, `new` and `first` are what `breakpoints` returns. Cuts nearer than `tolerance` (relative to their size, and absolute below 1) count as one.
+    `place`, `old`, `new` and `first` are what `breakpoints` returns.
+    Cuts nearer than `tolerance` (relative to their size, and absolute below 1) count as one.
     """
     order = _sorted_order(place)
     width = stats.shape[1]

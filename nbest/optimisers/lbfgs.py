@@ -23,8 +23,8 @@ def lbfgs(
     """Minimise `function`, which returns value and gradient, from `start`.
 
     Liu & Nocedal (1989); stops when the relative change of the value falls below `tolerance`, when the largest
-    gradient entry does, after `iterations`, or when `callback(iteration, weights, value)` returns True. Another run from
-    the result's weights resumes.
+    gradient entry does, after `iterations`, or when `callback(iteration, weights, value)` returns True.
+    Another run from the result's weights resumes.
     """
     from scipy.optimize import minimize
 

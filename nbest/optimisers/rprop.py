@@ -26,11 +26,11 @@ def rprop(
 ) -> Result:
     """Minimise `function`, which returns value and gradient, from `start`.
 
-    Each weight has its own step, which grows by 1.2 while its gradient keeps its sign and shrinks by half when it flips;
+    Each weight has its own step, which grows by 1.2 while its gradient keeps its sign and halves when it flips;
     a flipped gradient counts as 0 once. Riedmiller & Braun (1993), as in Nguyen et al. (2007), section 2.4.
     Steps stay in [1e-6, 50]. Stops when the value changes by less than `tolerance`, relative, three times running.
-    The best point seen is returned. `state` (of an earlier result's `history[-1]["state"]`) resumes; `callback(iteration,
-    weights, value)` may return True to stop.
+    The best point seen is returned. `state` (of an earlier result's `history[-1]["state"]`) resumes;
+    `callback(iteration, weights, value)` may return True to stop.
     """
     weights = np.array(start, np.float64)
     steps = np.full(len(weights), step) if state is None else state["steps"].copy()
@@ -47,14 +47,15 @@ def rprop(
         history.append({"value": float(value)})
         still = still + 1 if abs(previous - value) <= tolerance * max(abs(value), 1e-12) else 0
         if still >= 3 or not gradient.any():
-            status, message = "converged", f"the value changed by less than {tolerance:g} after {iteration + 1} iterations"
+            status, message = "converged", f"the value no longer changes after {iteration + 1} iterations"
             break
         if callback is not None and callback(iteration, weights, value):
             status, message = "converged", f"stopped by the caller after {iteration + 1} iterations"
             break
         previous = value
         turned = last * gradient
-        steps = np.clip(np.where(turned > 0, steps * _GROW, np.where(turned < 0, steps * _SHRINK, steps)), _LEAST, _MOST)
+        factor = np.where(turned > 0, _GROW, np.where(turned < 0, _SHRINK, 1.0))
+        steps = np.clip(steps * factor, _LEAST, _MOST)
         gradient = np.where(turned < 0, 0.0, gradient)
         weights = weights - np.sign(gradient) * steps
         last = gradient

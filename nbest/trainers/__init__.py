@@ -7,6 +7,7 @@ from nbest.trainers.likelihood import MaxLikelihood
 from nbest.trainers.mert import MERT
 from nbest.trainers.risk import MinRisk
 from nbest.trainers.search import GridSearch, RandomSearch
+from nbest.trainers.softbleu import SoftBLEU
 
 TRAINERS: dict[str, type] = {
     "grid": GridSearch,
@@ -14,7 +15,8 @@ TRAINERS: dict[str, type] = {
     "mert": MERT,
     "random": RandomSearch,
     "risk": MinRisk,
+    "softbleu": SoftBLEU,
 }
 """Trainers by the name used on the command line."""
 
-__all__ = ["MERT", "TRAINERS", "GridSearch", "MaxLikelihood", "MinRisk", "RandomSearch"]
+__all__ = ["MERT", "TRAINERS", "GridSearch", "MaxLikelihood", "MinRisk", "RandomSearch", "SoftBLEU"]

@@ -33,16 +33,15 @@ class MinRisk:
                    gamma doubled each step (the quench) until expected and 1-best metric agree or nothing changes.
     "gamma"        no temperature; gamma from 1/64 doubled until they agree, with a quadratic penalty of `variance`.
     "both"         "temperature" with the penalty.
-    Temperatures are in units that fit any corpus and metric: T = t * spread / N, with `spread` the difference of
-    the smooth metric between the oracle and uniform posteriors, and N segments.
+    Temperatures are in nats of the metric's logarithm for each of N segments: T = t / N for a log formula such as log
+    BLEU (T is in the paper's units), t times about the rate / N for a rate such as WER; so one range fits all.
 
     With held-out lists the point of the path with the best held-out 1-best metric is taken, and cooling stops after
     `patience` steps without a better one; without them the end of the path.
-    Differs from the paper: any metric with a smooth formula; features are scaled inside, in two ways (by their spread
-    within lists and over the corpus), which makes two paths over the same objective of which the better is kept.
+    Differs from the paper: any metric with a smooth formula; features are scaled inside by their spread.
 
     order      1: metric of expected totals, 2: with the covariance of totals (Taylor)
-    variance   sigma^2 of the penalty, in scaled units (inf: none)
+    variance   sigma^2 of the penalty sum theta^2 / (2 N sigma^2), in scaled units (inf: none)
     start      weights to start from, in the features' own units (default 0)
     folds      without held-out lists, this many folds of the corpus choose where on the path to stop
     polish     where nothing chooses the stop: end with exact line searches along coordinates, as MERT does
@@ -69,35 +68,24 @@ class MinRisk:
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; held-out lists, or folds of the corpus, choose where to stop."""
         self._check()
-        problem = prepare(corpus, "MinRisk", sparse=True)
-        problems = [problem, replace(problem, scale=corpus_scale(corpus, problem.scale))]
+        problem = prepare(corpus, "MinRisk", sparse=True, heldout=heldout)
+        # by their spread over the corpus: features that grow with length then move later, which generalises better
+        problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
         threads = parallel.thread_count(self.threads)
-        inner = max(1, threads // len(problems))
-        stops = [None, None] if heldout is not None or self.folds < 2 else self._stops(problems, threads)
-        jobs = [(p, stop) for p, stop in zip(problems, stops, strict=True) if stop is None or stop.chosen]
-        paths = parallel.each(lambda job: _Path(self, job[0], heldout, inner).run(job[1]), jobs, threads)
-        best = max(range(len(paths)), key=lambda i: paths[i].goodness)
-        end = paths[best]
-        if heldout is None and self.folds < 2 and self.polish and corpus.sparse is None:
-            end = _polished(jobs[best][0], end, threads)
-        self.result_ = end.result
-        return finish(self, jobs[best][0], self.result_, heldout)
+        crossed = heldout is None and self.folds > 1
+        end = _Path(self, problem, heldout, threads).run(self._stop(problem, threads) if crossed else None)
+        if heldout is None and not crossed and self.polish and corpus.sparse is None:
+            end = _polished(problem, end, threads)
+        self.result_ = end
+        return finish(self, problem, end, heldout)
 
-    def _stops(self, problems: list[Problem], threads: int) -> list[_Stop]:
-        """For each way of scaling, after how many steps the metric of left-out folds is best; the better way is chosen."""
-        corpus = problems[0].corpus
-        fold = np.random.default_rng(self.seed).permutation(len(corpus)) % self.folds
-        jobs = [(p, f) for p in problems for f in range(self.folds)]
-        paths = parallel.each(lambda job: _fold_totals(self, job[0], fold == job[1]), jobs, threads)
-        stops = []
-        for i, problem in enumerate(problems):
-            mine = paths[i * self.folds : (i + 1) * self.folds]
-            steps = max(len(path) for path in mine)
-            totals = sum(np.stack([path[min(t, len(path) - 1)] for t in range(steps)]) for path in mine)
-            values = problem.sign * problem.metric.score(totals)
-            stops.append(_Stop(int(values.argmax()) + 1, float(values.max())))
-        best = max(stops, key=lambda stop: stop.value)
-        return [replace(stop, chosen=stop is best) for stop in stops]
+    def _stop(self, problem: Problem, threads: int) -> int:
+        """After how many steps the metric of left-out folds is best."""
+        fold = np.random.default_rng(self.seed).permutation(len(problem.corpus)) % self.folds
+        paths = parallel.each(lambda f: _fold_totals(self, problem, fold == f), range(self.folds), threads)
+        steps = max(len(path) for path in paths)
+        totals = np.sum([[path[min(t, len(path) - 1)] for t in range(steps)] for path in paths], axis=0)
+        return int((problem.sign * problem.metric.score(totals)).argmax()) + 1
 
     def _check(self) -> None:
         if self.schedule not in ("temperature", "gamma", "both"):
@@ -112,21 +100,6 @@ class MinRisk:
             raise ParameterError(f"'variance' of MinRisk must be > 0, got {self.variance}")
 
 
-@dataclass(frozen=True)
-class _End:
-    result: Result
-    goodness: float  # held-out metric where there is one, else dev metric; larger is better
-
-
-@dataclass(frozen=True)
-class _Stop:
-    """How many steps of a path to take, the cross-validated metric there, and whether this path is the one to take."""
-
-    steps: int
-    value: float
-    chosen: bool = False
-
-
 def _fold_totals(trainer: MinRisk, problem: Problem, out: Bools) -> list[Floats]:
     """Totals of the left-out segments after each step of a path over the others."""
     rest, left = problem.corpus.select(np.flatnonzero(~out)), problem.corpus.select(np.flatnonzero(out))
@@ -137,15 +110,14 @@ def _fold_totals(trainer: MinRisk, problem: Problem, out: Bools) -> list[Floats]
     return [record["left_out"] for record in path.history]
 
 
-def _polished(problem: Problem, end: _End, threads: int) -> _End:
+def _polished(problem: Problem, end: Result, threads: int) -> Result:
     """Climb on along coordinates by exact line search."""
-    search = MERT(restarts=0, hops=0, start=dict(problem.model(end.result.weights).weights), threads=threads)
+    search = MERT(restarts=0, hops=0, start=dict(problem.model(end.weights).weights), threads=threads)
     weights = problem.start(search.fit(problem.corpus).weights)
     found = search.result_
-    if found is None or problem.sign * found.value <= problem.sign * end.result.value:
+    if found is None or problem.sign * found.value <= problem.sign * end.value:
         return end
-    message = f"{end.result.message}, then {found.message}"
-    return _End(replace(end.result, weights=weights, value=found.value, message=message), problem.sign * found.value)
+    return replace(end, weights=weights, value=found.value, message=f"{end.message}, then {found.message}")
 
 
 class _Path:
@@ -158,7 +130,7 @@ class _Path:
         self.base = Risk(
             problem.metric,
             order=trainer.order,
-            variance=default if trainer.variance is None else trainer.variance,
+            variance=(default if trainer.variance is None else trainer.variance) * len(problem.corpus),
             alpha=trainer.alpha,
             segments=len(problem.corpus),
             threads=threads,
@@ -167,10 +139,11 @@ class _Path:
         self.history: list[dict[str, Any]] = []
         self.watched: NBest | None = None  # lists whose totals are recorded, for cross-validation
 
-    def run(self, stop: _Stop | None) -> _End:
+    def run(self, stop: int | None) -> Result:
         weights = self.problem.start(self.trainer.start)
-        steps = list(self._schedule())[: None if stop is None else stop.steps]
-        best, idle, fitted = (-np.inf, weights), 0, -np.inf
+        steps = list(self._schedule())[:stop]
+        best: tuple[float, Floats] = (-np.inf, weights)
+        idle, fitted = 0, -np.inf
         for number, risk in enumerate(steps):
             weights = self._optimise(risk, weights)
             record = self._record(risk, weights)
@@ -187,25 +160,28 @@ class _Path:
                 break
         value = self.problem.score(best[1])
         message = f"annealed in {len(self.history)} steps"
-        return _End(Result(best[1], value, "converged", message, self.evaluations, tuple(self.history)), best[0])
+        return Result(best[1], value, "converged", message, self.evaluations, tuple(self.history))
 
     def _schedule(self) -> Iterator[Risk]:
         trainer = self.trainer
         if trainer.schedule == "gamma":
             yield from (replace(self.base, gamma=2.0**k) for k in range(-6, 11))
             return
-        unit = self._spread() / max(1, int((self.problem.corpus.lengths > 0).sum()))
+        unit = self._unit() / max(1, int((self.problem.corpus.lengths > 0).sum()))
         t = trainer.t0
         while t >= trainer.t1 * (1 - 1e-9):
             yield replace(self.base, temperature=t * unit)
             t *= trainer.cooling
         yield from (replace(self.base, gamma=2.0**k) for k in range(11))
 
-    def _spread(self) -> float:
-        """How much better the oracle is than uniform posteriors, by the smooth metric."""
+    def _unit(self) -> float:
+        """One nat of the metric's logarithm in units of its formula: 1 for a log formula, about the rate for a rate."""
         uniform = self.base.moments(np.zeros(len(self.problem.names)), self.shard).mean
-        totals = self.problem.corpus.totals(oracle(self.problem.corpus))
-        return max(float(self.base.formula(totals) - self.base.formula(uniform)), 1e-3)
+        best = self.problem.corpus.totals(oracle(self.problem.corpus))
+        gain = abs(float(self.base.formula(best) - self.base.formula(uniform)))
+        low, high = (float(self.problem.metric.score(totals)) for totals in (uniform, best))
+        nats = abs(np.log(high) - np.log(low)) if low > 0 and high > 0 else 0.0
+        return max(gain / nats if nats > 1e-6 else gain, 1e-6)
 
     def _optimise(self, risk: Risk, weights: Floats) -> Floats:
         def function(point: Floats) -> tuple[float, Floats]:
@@ -220,7 +196,7 @@ class _Path:
         choice = model.predict(self.problem.corpus)
         expected, _ = replace(risk, temperature=0.0).combine(risk.moments(weights, self.shard))
         sharp = -float(risk.formula(self.problem.corpus.totals(choice)))
-        record = {
+        record: dict[str, Any] = {
             "temperature": risk.temperature,
             "gamma": risk.gamma,
             "expected": expected,
