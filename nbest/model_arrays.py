@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,10 @@ def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> dict[str,
     """Write the arrays beside the model file; what the model file says of them."""
     if str(path) == "-":
         raise CapabilityError("a model with arrays cannot go to standard output; name a file with -o")
-    side = Path(path).with_suffix(".npz")
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise CapabilityError(f"arrays of a model must hold numbers or text, got Python objects in {name!r}")
+    side = Path(path).with_name(f"{Path(path).name}.npz")  # never the name of the model, nor that of another one's arrays
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
     data = packed.getvalue()
@@ -54,7 +58,7 @@ def attach(path: str | Path, recipes: Sequence[Mapping[str, Any]], said: Any) ->
     def whole(value: Any) -> Any:
         if isinstance(value, dict):
             if set(value) == {_KEY}:
-                if value[_KEY] not in arrays:
+                if not isinstance(value[_KEY], str) or value[_KEY] not in arrays:
                     raise FormatError(path, None, f"the array {value[_KEY]!r} of the model is nowhere to be found")
                 return arrays[value[_KEY]]
             return {key: whole(item) for key, item in value.items()}
@@ -74,7 +78,11 @@ def _load(path: str | Path, said: Any) -> dict[str, np.ndarray]:
     if hashlib.sha256(data).hexdigest() != said.get("sha256"):
         raise FormatError(side, None, f"belongs to another model than {Path(path).name}, or is damaged")
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as packed:
-            return {name: packed[name] for name in packed.files}
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            return {name.removesuffix(".npy"): _array(packed.read(name)) for name in packed.namelist()}
+    except (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise FormatError(side, None, f"not an .npz file of plain arrays: {error}") from None
+
+
+def _array(data: bytes) -> np.ndarray:
+    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)

@@ -13,7 +13,7 @@ def compare(
     dev: o.Lists,
     refs: o.Refs = None,
     metric: o.MetricName = None,
-    methods: Annotated[str, typer.Option("--methods", help="Methods, NAME,NAME.")] = "mert,likelihood,grid,random",
+    methods: Annotated[str, typer.Option("--methods", help="Methods, NAME,NAME.")] = "risk,mert,likelihood,grid,random",
     test: Annotated[list[str], typer.Option("--test", help="Test lists, looked at once.")] = [],  # noqa: B006
     test_refs: Annotated[list[str] | None, typer.Option("--test-refs", help="Their references.")] = None,
     heldout: Annotated[

@@ -28,7 +28,7 @@ def demo(threads: o.Threads = None, quiet: o.Quiet = False, as_json: o.AsJson = 
         f"up to {tune.lengths.max()} candidates each, with the features {', '.join(tune.feature_names)}"
     )
     with console.progress("tuning") as update, console.convergence():
-        methods = ["mert", "likelihood", "grid", "random"]
+        methods = ["risk", "mert", "likelihood", "softbleu", "grid", "random"]
         table = compare(tune, test, methods, heldout=heldout, common={"threads": threads}, progress=update)
     show(table, console, as_json)
     if as_json:

@@ -13,7 +13,9 @@ def tune(
     dev: o.Lists,
     refs: o.Refs = None,
     metric: o.MetricName = None,
-    method: Annotated[str, typer.Option("--method", "-M", help="mert, likelihood, grid, random.")] = "mert",
+    method: Annotated[
+        str, typer.Option("--method", "-M", help="risk, mert, likelihood, softbleu, grid, random.")
+    ] = "risk",
     heldout: Annotated[
         list[str] | None, typer.Option("--heldout", help="Held-out lists, scored but not tuned on.")
     ] = None,
@@ -37,8 +39,9 @@ def tune(
 ) -> None:
     """Learn how to weigh the features of candidate lists, so that the chosen outputs are best by a metric.
 
-    Further options are those of the method (--restarts 20, --seed 1, --variance 0.5, --trials 500 ...) and of the
-    metric (--smooth-method floor ...); a wrong name lists the known ones.
+    Held-out lists (--heldout, --split) or folds (--folds 5) also choose where minimum risk stops, against overfitting.
+    Further options are those of the method (--folds 5, --restarts 20, --seed 1, --variance 0.5, --trials 500 ...) and of
+    the metric (--smooth-method floor ...); a wrong name lists the known ones.
 
     [bold]Examples[/bold]
 

@@ -7,7 +7,7 @@ columns; a model keeps the recipes it was trained with and applies them to every
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 from nbest.corpus import NBest
@@ -40,6 +40,11 @@ def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
                 raise ParameterError(
                     f"the feature {recipe['kind']!r} has no option {option!r}; {_known(known, option)}"
                 )
+        needed = [name for name in known if signature(function).parameters[name].default is Parameter.empty]
+        missing = next((name for name in needed if name not in options), None)
+        if missing is not None:
+            why = "a recipe of this kind must be fitted first"
+            raise ParameterError(f"the feature {recipe['kind']!r} needs the option {missing!r}: {why}")
         corpus = function(corpus, **options)
     return corpus
 

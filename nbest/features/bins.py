@@ -153,7 +153,7 @@ def check_soft(owner: str, sharpness: float, tolerance: float) -> None:
 def _equal_mass(values: Floats, bins: int) -> Floats:
     """[B + 1] edges of at most `bins` bins over sorted values: cuts between distinct values nearest to equal mass."""
     last = np.flatnonzero(np.append(values[1:] > values[:-1], True))  # last place of each distinct value
-    cuts = last[:-1] + 1  # where a bin may begin
+    cuts: Ints = last[:-1] + 1  # where a bin may begin
     if len(last) > bins:
         goals = np.arange(1, bins) * len(values) / bins
         after = np.minimum(np.searchsorted(cuts, goals), len(cuts) - 1)

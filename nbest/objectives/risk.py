@@ -13,7 +13,7 @@ from nbest.errors import CapabilityError, ParameterError
 from nbest.jets import expand
 from nbest.objectives.moments import Moments
 from nbest.objectives.shard import Shard
-from nbest.types import Floats, Ints, SmoothMetric
+from nbest.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Risk:
     Cost: two passes over features, O(H) memory.
     """
 
-    metric: SmoothMetric | Any  # with further keywords of `smooth` for BLEU
+    metric: Any  # a SmoothMetric; BLEU's `smooth` takes `alpha` and `segments` too
     order: int = 2
     temperature: float = 0.0
     gamma: float = 1.0
@@ -76,7 +76,7 @@ class Risk:
     def _pairs(self) -> Ints:
         if self.order == 1:
             return np.zeros((0, 2), np.int64)
-        return _curved(self.metric, self.alpha, self.segments)
+        return _curved(self.metric, self.alpha is not None)
 
     def combine(self, moments: Moments) -> tuple[float, Credit]:
         """Corpus value and credit."""
@@ -101,10 +101,11 @@ class Risk:
 
 
 @lru_cache(maxsize=64)
-def _curved(metric: Any, alpha: float | None, segments: int) -> Ints:
+def _curved(metric: Any, sigmoid: bool) -> Ints:
     """[Q, 2] the pairs of statistics in which the formula is not linear, found at a generic point."""
     size = len(metric.stat_names)
-    risk = Risk(metric, alpha=alpha, segments=segments)
+    # where a sharp sigmoid is flat its curvature rounds to 0: look where it is not
+    risk = Risk(metric, alpha=1.0 if sigmoid else None, segments=50)
     hessian = np.zeros((size, size), bool)
     for seed in range(4):  # several points, so that every branch is met
         point = np.random.default_rng(seed).uniform(50.0, 100.0, size)

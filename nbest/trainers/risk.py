@@ -29,16 +29,17 @@ class MinRisk:
     """Minimises the expected loss of the corpus, first under a high temperature on the entropy, then ever sharper.
 
     Smith & Eisner (2006). Schedules:
-    "temperature"  T from `t0` to `t1`, times `cooling` each step, theta re-optimised from the last one; then T = 0 and
-                   gamma doubled each step (the quench) until expected and 1-best metric agree or nothing changes.
-    "gamma"        no temperature; gamma from 1/64 doubled until they agree, with a quadratic penalty of `variance`.
-    "both"         "temperature" with the penalty.
+    "temperature"  T from `t0` to `t1`, times `cooling` each step, from the last theta; then the quench:
+                   T = 0 and gamma from 4 doubled each step until expected and 1-best metric agree, with the penalty.
+    "gamma"        no temperature; gamma from 1/64 doubled until they agree, with the penalty.
+    "both"         "temperature" with the penalty from the beginning.
     Temperatures are in nats of the metric's logarithm for each of N segments: T = t / N for a log formula such as log
     BLEU (T is in the paper's units), t times about the rate / N for a rate such as WER; so one range fits all.
 
     With held-out lists the point of the path with the best held-out 1-best metric is taken, and cooling stops after
     `patience` steps without a better one; without them the end of the path.
-    Differs from the paper: any metric with a smooth formula; features are scaled inside by their spread.
+    Differs from the paper: any metric with a smooth formula; features are scaled inside by their spread; the quench has
+    a quadratic penalty, without which theta grows by itself at once and doubling gamma has nothing left to do.
 
     order      1: metric of expected totals, 2: with the covariance of totals (Taylor)
     variance   sigma^2 of the penalty sum theta^2 / (2 N sigma^2), in scaled units (inf: none)
@@ -51,9 +52,9 @@ class MinRisk:
     schedule: str = "temperature"
     order: int = 2
     t0: float = 1.0
-    t1: float = 0.01
+    t1: float = 0.03
     cooling: float = 0.5
-    variance: float | None = None
+    variance: float = 1.0
     iterations: int = 100
     patience: int = 3
     alpha: float | None = None
@@ -96,7 +97,7 @@ class MinRisk:
             raise ParameterError(f"'cooling' of MinRisk must be between 0 and 1, got {self.cooling}")
         if self.patience < 1 or self.iterations < 1:
             raise ParameterError("'patience' and 'iterations' of MinRisk must be >= 1")
-        if self.variance is not None and not self.variance > 0:
+        if not self.variance > 0:
             raise ParameterError(f"'variance' of MinRisk must be > 0, got {self.variance}")
 
 
@@ -126,11 +127,9 @@ class _Path:
     def __init__(self, trainer: MinRisk, problem: Problem, heldout: NBest | None, threads: int) -> None:
         self.trainer, self.problem, self.heldout = trainer, problem, heldout
         self.shard: Shard = problem.shard()
-        default = np.inf if trainer.schedule == "temperature" else 1.0
         self.base = Risk(
             problem.metric,
             order=trainer.order,
-            variance=(default if trainer.variance is None else trainer.variance) * len(problem.corpus),
             alpha=trainer.alpha,
             segments=len(problem.corpus),
             threads=threads,
@@ -145,7 +144,8 @@ class _Path:
         best: tuple[float, Floats] = (-np.inf, weights)
         idle, fitted = 0, -np.inf
         for number, risk in enumerate(steps):
-            weights = self._optimise(risk, weights)
+            sharper = risk.gamma / steps[number - 1].gamma if number and steps[number - 1].temperature else 1.0
+            weights = self._optimise(risk, weights / sharper)  # the quench begins at the same posteriors
             record = self._record(risk, weights)
             goodness = self.problem.sign * record.get("heldout", record["dev"])
             if self.trainer.progress is not None:
@@ -163,16 +163,17 @@ class _Path:
         return Result(best[1], value, "converged", message, self.evaluations, tuple(self.history))
 
     def _schedule(self) -> Iterator[Risk]:
-        trainer = self.trainer
+        trainer, variance = self.trainer, self.trainer.variance * len(self.problem.corpus)
         if trainer.schedule == "gamma":
-            yield from (replace(self.base, gamma=2.0**k) for k in range(-6, 11))
+            yield from (replace(self.base, gamma=2.0**k, variance=variance) for k in range(-6, 11))
             return
         unit = self._unit() / max(1, int((self.problem.corpus.lengths > 0).sum()))
         t = trainer.t0
         while t >= trainer.t1 * (1 - 1e-9):
-            yield replace(self.base, temperature=t * unit)
+            penalty = variance if trainer.schedule == "both" else np.inf
+            yield replace(self.base, temperature=t * unit, variance=penalty)
             t *= trainer.cooling
-        yield from (replace(self.base, gamma=2.0**k) for k in range(11))
+        yield from (replace(self.base, gamma=2.0**k, variance=variance) for k in range(2, 11))
 
     def _unit(self) -> float:
         """One nat of the metric's logarithm in units of its formula: 1 for a log formula, about the rate for a rate."""

@@ -155,6 +155,8 @@ def test_bad_options():
     recipe = Bins().fit(corpus)
     with pytest.raises(CapabilityError, match="the feature 'bins' needs the feature 'second'"):
         apply_recipes(corpus.without_features(["second"]), [recipe])
+    with pytest.raises(ParameterError, match=r"the feature 'bins' needs the option 'names': .* must be fitted first"):
+        apply_recipes(corpus, [{"kind": "bins"}])
     with pytest.raises(ParameterError, match="already have a feature 'first:bin0'"):
         apply_recipes(corpus, [recipe, recipe])
     with pytest.raises(ParameterError, match="needs a size a name, size \\+ 1 edges"):

@@ -92,6 +92,16 @@ def test_posteriors_are_those_of_the_formula(size, width, shared):
     np.testing.assert_allclose(capped.max(axis=1), exact.max(axis=1), rtol=1e-11)
 
 
+def test_posteriors_where_hundreds_of_kernels_overlap():
+    rng = np.random.default_rng(1)
+    mixture = Mixture(rng.normal(0, 0.5, (300, 5)), rng.uniform(0.5, 1.5, (300, 5)), np.full(300, -np.log(300)))
+    x = rng.normal(0, 1, (40, 5))
+    exact = plain_posteriors(mixture, x)
+    found = posteriors(mixture, x, 8, 1e-3).toarray()
+    assert ((found > 0).sum(axis=1) == 8).all()
+    np.testing.assert_allclose(np.sort(found, axis=1)[:, -8:], np.sort(exact, axis=1)[:, -8:], rtol=1e-5)
+
+
 def test_ties_go_to_the_lowest_kernel():
     mixture = Mixture(np.zeros((70, 2)), np.ones((1, 2)), np.zeros(70))
     which, values, counts = largest(mixture, np.ones((3, 2)), 4, 1e-3)
