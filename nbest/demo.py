@@ -11,7 +11,7 @@ from nbest.corpus import NBest, Texts, prune
 from nbest.decisions import mbr
 from nbest.errors import look_up
 from nbest.metrics import METRICS, make_metric
-from nbest.trainers import MERT, GridSearch, MaxLikelihood, RandomSearch
+from nbest.trainers import MERT, GridSearch, MaxLikelihood, MinRisk, RandomSearch
 
 SETS = ("tune", "heldout", "test")
 
@@ -34,7 +34,13 @@ def exercise() -> None:
         corpus = NBest(np.array([0, 3, 6]), features, ("f", "g", "h"), ("0", "1"), Texts.of(texts))
         corpus = prune(corpus, 3).with_metric(make_metric(name), references)
         if name in ("bleu", "wer"):
-            for trainer in (MERT(restarts=2, hops=1), MaxLikelihood(), GridSearch(points=3), RandomSearch(trials=2)):
+            for trainer in (
+                MERT(restarts=2, hops=1),
+                MaxLikelihood(),
+                MinRisk(t0=0.1, t1=0.1),
+                GridSearch(points=3),
+                RandomSearch(trials=2),
+            ):
                 mbr(trainer.fit(corpus), corpus, gain=name)
     lines = "".join(f"{h // 3} ||| {text} ||| F= 1 {h}.5\n" for h, text in enumerate(texts))
     formats.FORMATS["moses"].read("-", data=lines.encode())

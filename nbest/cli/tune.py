@@ -40,8 +40,8 @@ def tune(
     """Learn how to weigh the features of candidate lists, so that the chosen outputs are best by a metric.
 
     Held-out lists (--heldout, --split) or folds (--folds 5) also choose where minimum risk stops, against overfitting.
-    Further options are those of the method (--folds 5, --restarts 20, --seed 1, --variance 0.5, --trials 500 ...) and of
-    the metric (--smooth-method floor ...); a wrong name lists the known ones.
+    Further options are those of the method (--folds 5, --restarts 20, --seed 1, --variance 0.5, --trials 500 ...) and
+    of the metric (--smooth-method floor ...); a wrong name lists the known ones.
 
     [bold]Examples[/bold]
 

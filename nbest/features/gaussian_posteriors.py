@@ -117,8 +117,10 @@ def _largest(
             if all_exact:
                 _refine(some[:found], logs[:found], x[h], means, inverses, exact_constants)
             best[:], best_logs[:] = 0, -np.inf
+            last = len(best) - 1
             for k in range(found):
-                _insert(best, best_logs, some[k], logs[k])
+                if logs[k] > best_logs[last]:  # asked here too: most are not, and a call costs more than the question
+                    _insert(best, best_logs, some[k], logs[k])
             top = best_logs[0]
             mass = exponentials(logs[:found], top)
             if not all_exact:

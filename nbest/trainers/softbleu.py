@@ -35,7 +35,7 @@ class SoftBLEU:
     entropy: float = 0.0
     alpha: float = 100.0
     optimiser: str = "rprop"
-    iterations: int = 200
+    iterations: int = 500
     start: dict[str, float] | None = None
     threads: int | None = field(default=None, repr=False)
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
@@ -76,6 +76,7 @@ class SoftBLEU:
             lambda w: value_and_gradient(risk, w, [shard], 1),
             problem.start(self.start),
             iterations=self.iterations,
+            tolerance=1e-5,
             callback=after,
         )
         weights = best[0][1] if best else result.weights
