@@ -45,6 +45,7 @@ class LogLinear:
 
     weights: Mapping[str, float]
     features: tuple[Mapping[str, Any], ...] = ()
+    dense: tuple[str, ...] = ()  # which weights are of dense features, where others are of sparse ones
     metric: str = ""
     trainer: Mapping[str, Any] = field(default_factory=dict)
     scores_: Mapping[str, float] = field(default_factory=dict)
@@ -64,8 +65,8 @@ class LogLinear:
         """[H] score of each hypothesis. Every weight must find its feature; features without a weight count 0."""
         corpus = self.prepare(corpus)
         known = set(corpus.feature_names) | set(corpus.sparse_names)
-        missing = [name for name in self.weights if name not in known]
-        if missing and not (corpus.sparse is not None and set(missing).isdisjoint(corpus.feature_names)):
+        missing = [name for name in self.dense or self.weights if name not in known]
+        if missing and (self.dense or corpus.sparse is None):
             have = ", ".join(corpus.feature_names) or "none"
             raise ParameterError(f"the model has a weight for {missing[0]!r} and these lists do not; they have {have}")
         dense = np.array([self.weights.get(name, 0.0) for name in corpus.feature_names])
@@ -96,6 +97,7 @@ class LogLinear:
             "kind": "loglinear",
             "weights": {name: float(weight) for name, weight in self.weights.items()},
             "features": recipes,
+            **({"dense": list(self.dense)} if self.dense else {}),
             "metric": self.metric,
             "trainer": _plain(self.trainer),
             "scores": _plain(self.scores_),
@@ -149,12 +151,19 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
     return LogLinear(
         weights={name: float(weight) for name, weight in weights.items()},
         features=attach(path, recipes, content.get("arrays")),
+        dense=_names(path, content.get("dense", [])),
         metric=str(content.get("metric", "")),
         trainer=_mapping(path, content, "trainer"),
         scores_=_mapping(path, content, "scores"),
         seed=seed,
         versions=_mapping(path, content, "versions"),
     )
+
+
+def _names(path: str | Path, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise FormatError(path, None, f"'dense' must be a list of feature names, got {value!r}")
+    return tuple(value)
 
 
 def _mapping(path: str | Path, content: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -42,7 +42,7 @@ def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> dict[str,
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise CapabilityError(f"arrays of a model must hold numbers or text, got Python objects in {name!r}")
-    side = Path(path).with_name(f"{Path(path).name}.npz")  # never the name of the model, nor that of another one's arrays
+    side = Path(path).with_name(f"{Path(path).name}.npz")  # not the model's name, nor another's arrays
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
     data = packed.getvalue()

@@ -147,6 +147,9 @@ class NBest:
 
     def reorder(self, rows: Ints) -> NBest:
         """The same lists with hypotheses in another order: `rows` [H] permutes within segments."""
+        owners = segments.owners(self.offsets)
+        if len(rows) != self.hypotheses or (owners[rows] != owners).any() or len(np.unique(rows)) != len(rows):
+            raise ParameterError("'rows' of reorder must permute the hypotheses within each segment")
         return replace(self, **self._rows(rows, self.offsets))
 
     def _rows(self, rows: Ints, offsets: Ints) -> dict[str, Any]:
@@ -240,6 +243,8 @@ def _check_sizes(corpus: NBest, hypotheses: int) -> None:
     if corpus.sparse is not None and corpus.sparse.shape != (hypotheses, len(corpus.sparse_names)):
         want = (hypotheses, len(corpus.sparse_names))
         raise ParameterError(f"'sparse' of NBest must have shape {want}, got {corpus.sparse.shape}")
+    if len({*corpus.feature_names, *corpus.sparse_names}) != len(corpus.feature_names) + len(corpus.sparse_names):
+        raise ParameterError("'sparse_names' of NBest must differ from each other and from the dense feature names")
     if len(set(corpus.ids)) != segments_:
         raise ParameterError("'ids' of NBest must differ")
     if corpus.references is not None and not all(corpus.references):

@@ -15,7 +15,7 @@ def oracle(corpus: NBest) -> Ints:
     return segments.argmax(-metric.losses(stats), corpus.offsets)
 
 
-def corpus_oracle(corpus: NBest, rounds: int = 20) -> Ints:
+def corpus_oracle(corpus: NBest, rounds: int = 1000) -> Ints:
     """[N] a choice that no change in a single segment makes better for the corpus metric.
 
     Greedy: starts from `oracle` and goes through the segments until nothing gains. Exact for metrics that are linear

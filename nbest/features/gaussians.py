@@ -80,7 +80,7 @@ class GaussianKernels:
         return self._recipe(names, centre, scale, mixture.means, mixture.variances, np.exp(mixture.log_priors))
 
     def fit_perceptron(
-        self, corpus: NBest, model: Model | Mapping[str, float], *, width: float = 1.0, floor: float = 1e-3
+        self, corpus: NBest, model: Model | Mapping[str, float], *, width: float = 0.5, floor: float = 1e-3
     ) -> dict[str, Any]:
         """Perceptron kernels: where the choice of `model` (or these weights) is not the oracle, both are means.
 
@@ -90,7 +90,8 @@ class GaussianKernels:
 
         (at most 20,000 hypotheses, evenly spaced, those that are means themselves left out; at least `floor`).
         Differs: the paper says only "a global covariance"; that of all hypotheses would make thousands of kernels
-        overlap everywhere, this one shrinks as means get denser. Means that are equal are taken once.
+        overlap everywhere, this one shrinks as means get denser (at width 0.5 some four
+        posteriors make up 0.999, at width 1 eight make up 0.8). Means that are equal are taken once.
         """
         from nbest.model import LogLinear
 

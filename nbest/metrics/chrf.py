@@ -13,14 +13,13 @@ from nbest.corpus.words import Words, characters
 from nbest.errors import ParameterError
 from nbest.jets import Value, log
 from nbest.metrics import ngrams
-from nbest.metrics.rates import smooth_rate
+from nbest.metrics.rates import FLOOR, smooth_rate
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import split_words
 from nbest.types import Floats, Ints, References
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _EPSILON = 1e-16
-_SMALL = 1e-12  # keeps the logarithm of a smooth score finite where nothing matches
 _CODE_POINTS = 0x110000
 
 
@@ -108,13 +107,15 @@ class CHRF:
         return 100 * _ratio((1 + factor) * mean_p * mean_r, factor * mean_p + mean_r, 0.0)
 
     def smooth(self, s: Sequence[Value]) -> Value:
-        """log chrF of expected totals: F of the mean precision and recall over all orders (FLOOR added to counts)."""
+        """log chrF of expected totals, less a constant: F of the mean precision and recall over all orders.
+
+        FLOOR is added to counts, matches too, so that slopes stay bounded where nothing matches.
+        """
         order, factor = self.char_order + self.word_order, self.beta**2
         precision, recall = (
-            sum((smooth_rate(s[3 * n + 2], s[3 * n + k]) for n in range(1, order)), smooth_rate(s[2], s[k]))
-            for k in (0, 1)
+            sum((_floored(s[3 * n + 2], s[3 * n + k]) for n in range(1, order)), _floored(s[2], s[k])) for k in (0, 1)
         )
-        return log(precision * recall + _SMALL) - log(factor * precision + recall + _SMALL)
+        return log(precision) + log(recall) - log(factor * precision + recall)
 
     def losses(self, stats: Floats) -> Floats:
         """[H] 100 - chrF of the hypothesis alone."""
@@ -145,6 +146,10 @@ def _triples(
     # sacrebleu does not count the hypothesis where the reference is too short for the order
     triples = np.stack([np.where(ref_counts > 0, hyp_counts, 0), ref_counts, matched], axis=2)
     return triples.reshape(len(hyp_counts), 3 * order).astype(np.float64)
+
+
+def _floored(part: Value, whole: Value) -> Value:
+    return smooth_rate(part + FLOOR, whole)
 
 
 def _ratio(part: Floats, whole: Floats, empty: float) -> Floats:

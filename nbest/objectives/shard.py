@@ -20,6 +20,7 @@ class Shard:
     corpus: NBest
     scale: Floats  # [D + D'], 0 marks a column to leave out
     losses: Floats  # [H]
+    single: bool = False  # keep the blocked features in float32
     room: dict[str, Floats] = field(default_factory=dict)  # what pass one leaves for pass two
 
     @property
@@ -45,8 +46,7 @@ class Shard:
         """Scaled dense features and statistics, laid out for the kernels."""
         stats, _ = self.corpus.need_stats()
         scale = self.scale[: self.corpus.features.shape[1]]
-        features = np.divide(self.corpus.features, scale, out=np.zeros(self.corpus.features.shape), where=scale > 0)
-        return Blocked.of(features.astype(self.corpus.features.dtype, copy=False), stats, self.offsets)
+        return Blocked.of(self.corpus.features, stats, self.offsets, scale=scale, single=self.single)
 
     def dense_and_extra(self, weights: Floats) -> tuple[Floats, Floats]:
         """Weights of the scaled dense columns, and what the sparse ones add to scores ([0] without any)."""

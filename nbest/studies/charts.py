@@ -1,4 +1,4 @@
-"""Panels (lines, heat map, histogram) and the picture that puts them side by side with titles, axes and legends."""
+"""Panels of a picture: lines, heat map, histogram. `nbest.studies.picture` draws axes and legends around them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from nbest.studies.svg import (
     COLOURS,
-    GRID,
     INK,
     PALE,
     Canvas,
@@ -19,17 +18,15 @@ from nbest.studies.svg import (
     label,
     padded,
     shade,
-    shorten,
     step_of,
-    text_width,
     ticks,
 )
-from nbest.types import Floats
+from nbest.types import Floats, Ints
 
 Ticks = Sequence[tuple[float, str]]
-_DASHES = {"solid": None, "dashed": "6 4", "dotted": "1.5 3.5"}
-_HEAD, _FOOT, _EDGE = 24.0, 50.0, 18.0  # room for a panel's title, its x axis, the right margin
-_KEY, _ROW = 26.0, 18.0  # width of a sample in a legend, height of a line of it
+DASHES = {"solid": None, "dashed": "6 4", "dotted": "1.5 3.5"}
+"""Styles of lines."""
+
 _BAR = 92.0  # room for a colour bar
 
 
@@ -118,15 +115,17 @@ class LineChart:
         return 0.0
 
     def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None:
-        """Rules, then lines in their order."""
-        for at, name in self.rules:
+        """Rules, lines in their order, names of the rules."""
+        for at, _ in self.rules:
             canvas.line(x(at), y.start, x(at), y.end, PALE, stroke_dasharray="3 3")
-            canvas.text(x(at) + 4, y.end + 13, name, 11, fill=PALE)
         for series in self.series:
             points = [(x(a), y(b)) for a, b in zip(series.x, series.y, strict=True) if not math.isnan(b)]
-            canvas.path(points, series.colour, stroke_width=series.width, stroke_dasharray=_DASHES[series.style])
+            canvas.path(points, series.colour, stroke_width=series.width, stroke_dasharray=DASHES[series.style])
             for at, height in points if series.dots else ():
                 canvas.element("circle", cx=at, cy=height, r=2.6, fill=series.colour)
+        for at, name in self.rules:  # on top, with a white rim
+            rim = {"stroke": "#ffffff", "paint_order": "stroke"}
+            canvas.text(x(at) + 4, y.end + 13, name, 11, fill=PALE, stroke_width=3.0, **rim)
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ class HeatMap:
                 width = edges[high] - edges[low]
                 canvas.rect(edges[low], y(at) - height / 2, width, height, colour, shape_rendering="crispEdges")
         for a, b, _, shape in self.marks:
-            _mark(canvas, x(a), y(b), shape)
+            mark(canvas, x(a), y(b), shape)
 
     def _colour(self, value: float) -> str:
         dark, bright = self.bounds
@@ -190,8 +189,8 @@ class HeatMap:
                 canvas.line(left + 14, scale(value), left + 18, scale(value), PALE)
                 canvas.text(left + 21, scale(value) + 4, name, 11)
         middle = top + height / 2
-        turn = f"rotate(90 {left + 68:.2f} {middle:.2f})"
-        canvas.text(left + 68, middle, self.value_label, 12, "middle", transform=turn)
+        turn = f"rotate(90 {left + 62:.2f} {middle:.2f})"
+        canvas.text(left + 62, middle, self.value_label, 12, "middle", transform=turn)
 
 
 @dataclass(frozen=True)
@@ -214,7 +213,7 @@ class Histogram:
         first, last = math.floor(low / step + 1e-9), math.floor(high / step + 1e-9) + 1
         return step * np.arange(first, last + 1)
 
-    def counts(self) -> list[Floats]:
+    def counts(self) -> list[Ints]:
         """For each series, the number of values in each bin (from its lower edge up to below its upper edge)."""
         edges = self.edges()
         step = edges[1] - edges[0]
@@ -250,140 +249,7 @@ class Histogram:
                     canvas.rect(left, y(count), width, y.start - y(count), colour)
 
 
-@dataclass(frozen=True)
-class Picture:
-    """Panels in rows of `columns`, under a title and a line that says what was measured."""
-
-    title: str
-    subtitle: str
-    panels: Sequence[Panel]
-    columns: int = 2
-    width: float = 400.0  # of a plot without its margins
-    height: float = 300.0
-
-    def svg(self) -> str:
-        """The picture as an SVG document."""
-        canvas = Canvas()
-        columns = max(1, min(self.columns, len(self.panels)))
-        rows = [self.panels[at : at + columns] for at in range(0, len(self.panels), columns)]
-        lefts = [max(_left(row[c]) for row in rows if c < len(row)) for c in range(columns)]
-        rights = [max(row[c].room() for row in rows if c < len(row)) + _EDGE for c in range(columns)]
-        total = sum(lefts) + sum(rights) + columns * self.width
-        top = 64.0
-        for row in rows:
-            legend = max(len(list(_legend_rows(panel.keys(), self.width))) for panel in row) * _ROW
-            left = 0.0
-            for c, panel in enumerate(row):
-                self._panel(canvas, panel, left + lefts[c], top, legend)
-                left += lefts[c] + self.width + rights[c]
-            top += _HEAD + legend + self.height + _FOOT
-        for size, at, text, colour, weight in ((16, 28, self.title, INK, "bold"), (12, 48, self.subtitle, PALE, None)):
-            # bold is wider than `text_width` thinks, small print narrower
-            canvas.text(18, at, shorten(text, total - 36, size), size, fill=colour, font_weight=weight)
-        return canvas.document(total, top + 4, self.title)
-
-    def _panel(self, canvas: Canvas, panel: Panel, left: float, top: float, legend: float) -> None:
-        canvas.text(left, top + 14, shorten(panel.title, self.width, 13), 13, font_weight="bold")
-        _draw_legend(canvas, panel.keys(), left, top + _HEAD, self.width)
-        top += _HEAD + legend
-        low, high, bottom, ceiling = panel.extent()
-        own, log = panel.x_axis()
-        x = Scale(low, high, left, left + self.width, log)
-        y = Scale(bottom, ceiling, top + self.height, top)
-        heat = isinstance(panel, HeatMap)
-        if not heat:
-            _grid(canvas, x, y, own)
-        canvas.clip(left, top, self.width, self.height)
-        panel.paint(canvas, x, y)
-        canvas.close()
-        canvas.rect(left, top, self.width, self.height, "none", stroke=PALE, stroke_width=0.8)
-        _axes(canvas, x, y, own, panel)
-        if isinstance(panel, HeatMap):
-            panel.bar(canvas, left + self.width + 14, top, self.height)
-
-
-def _count(pixels: float, each: float) -> int:
-    """How many ticks an axis has room for."""
-    return max(2, int(pixels / each))
-
-
-def _x_ticks(x: Scale, own: Ticks | None) -> list[tuple[float, str]]:
-    """The ticks inside the axis; of those given only as many as have room."""
-    if own is None:
-        return ticks(x.low, x.high, _count(x.end - x.start, 62))
-    kept: list[tuple[float, str]] = []
-    for value, name in own:
-        wide = text_width(name, 11) / 2 + 4
-        if not x.low <= value <= x.high:
-            continue
-        if kept and x(value) - wide < x(kept[-1][0]) + text_width(kept[-1][1], 11) / 2:
-            continue
-        kept.append((value, name))
-    return kept
-
-
-def _y_ticks(y: Scale) -> list[tuple[float, str]]:
-    return ticks(y.low, y.high, _count(y.start - y.end, 44))
-
-
-def _grid(canvas: Canvas, x: Scale, y: Scale, own: Ticks | None) -> None:
-    for value, _ in _x_ticks(x, own):
-        canvas.line(x(value), y.start, x(value), y.end, GRID)
-    for value, _ in _y_ticks(y):
-        canvas.line(x.start, y(value), x.end, y(value), GRID)
-
-
-def _axes(canvas: Canvas, x: Scale, y: Scale, own: Ticks | None, panel: Panel) -> None:
-    for value, name in _x_ticks(x, own):
-        canvas.line(x(value), y.start, x(value), y.start + 4, PALE)
-        canvas.text(x(value), y.start + 17, name, 11, "middle")
-    for value, name in _y_ticks(y):
-        canvas.line(x.start - 4, y(value), x.start, y(value), PALE)
-        canvas.text(x.start - 7, y(value) + 4, name, 11, "end")
-    canvas.text((x.start + x.end) / 2, y.start + 36, shorten(panel.x_label, x.end - x.start, 12), 12, "middle")
-    at, middle = x.start - _left(panel) + 20, (y.start + y.end) / 2
-    text = shorten(panel.y_label, y.start - y.end, 12)
-    canvas.text(at, middle, text, 12, "middle", transform=f"rotate(-90 {at:.2f} {middle:.2f})")
-
-
-def _left(panel: Panel) -> float:
-    """Room for the y axis of a panel."""
-    _, _, low, high = panel.extent()
-    widest = max((text_width(name, 11) for _, name in ticks(low, high)), default=0.0)
-    return 42.0 + widest + (8.0 if panel.y_label else 0.0)
-
-
-def _legend_rows(keys: Sequence[Key], width: float) -> Iterator[list[tuple[float, Key]]]:
-    """The entries of each line of a legend, with their places."""
-    row: list[tuple[float, Key]] = []
-    left = 0.0
-    for key in keys:
-        wide = _KEY + min(text_width(key.name, 11), width - _KEY) + 16
-        if row and left + wide - 16 > width:
-            yield row
-            row, left = [], 0.0
-        row.append((left, key))
-        left += wide
-    if row:
-        yield row
-
-
-def _draw_legend(canvas: Canvas, keys: Sequence[Key], left: float, top: float, width: float) -> None:
-    for number, row in enumerate(_legend_rows(keys, width)):
-        middle = top + number * _ROW + 6
-        for shift, key in row:
-            at = left + shift
-            if key.shape in _DASHES:
-                dash = _DASHES[key.shape]
-                canvas.line(at, middle, at + 20, middle, key.colour, stroke_width=2, stroke_dasharray=dash)
-            elif key.shape == "box":
-                canvas.rect(at + 6, middle - 6, 12, 12, key.colour)
-            else:
-                _mark(canvas, at + 11, middle, key.shape)
-            canvas.text(at + _KEY, middle + 4, shorten(key.name, width - _KEY, 11), 11)
-
-
-def _mark(canvas: Canvas, x: float, y: float, shape: str) -> None:
+def mark(canvas: Canvas, x: float, y: float, shape: str) -> None:
     """A mark that is seen on dark and on bright ground."""
     for colour, width in (("#ffffff", 4.0), (INK, 1.8)):
         if shape == "ring":

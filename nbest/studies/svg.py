@@ -10,11 +10,23 @@ from dataclasses import dataclass, field
 from xml.sax.saxutils import escape, quoteattr
 
 FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
+GAMMA = "\u03b3"  # the Greek letter
 INK, PALE, GRID = "#222222", "#666666", "#e4e4e4"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c6d31")
 """Colours of series that people who see colours differently can tell apart (Okabe & Ito)."""
 
-_VIRIDIS = ("#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
+_VIRIDIS = (
+    "#440154",
+    "#482878",
+    "#3e4989",
+    "#31688e",
+    "#26828e",
+    "#1f9e89",
+    "#35b779",
+    "#6ece58",
+    "#b5de2b",
+    "#fde725",
+)
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # not allowed in XML 1.0
 
 
@@ -49,7 +61,7 @@ class Canvas:
     parts: list[str] = field(default_factory=list)
     clips: int = 0
 
-    def element(self, name: str, content: str | None = None, **attributes: str | float | None) -> None:
+    def element(self, name: str, content: str | None = None, /, **attributes: str | float | None) -> None:
         """An element; underscores in names of attributes are hyphens, None is left out."""
         given = {key.strip("_").replace("_", "-"): value for key, value in attributes.items() if value is not None}
         shown = "".join(
@@ -127,9 +139,11 @@ def step_of(span: float, count: int) -> float:
     return next(power * factor for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if power * factor >= rough * (1 - 1e-9))
 
 
-def ticks(low: float, high: float, count: int = 6) -> list[tuple[float, str]]:
-    """Round values from low to high, with labels of equal precision."""
+def ticks(low: float, high: float, count: int = 6, *, whole: bool = False) -> list[tuple[float, str]]:
+    """Round values from low to high, with labels of equal precision; `whole` takes only whole numbers."""
     step = step_of(high - low, count)
+    if whole and step % 1:
+        step = 1.0 if step < 1 else 5.0  # 2.5 is the only other step that is not whole
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     values = [step * number for number in range(first, last + 1)]
     largest = max((abs(value) for value in values), default=0.0)

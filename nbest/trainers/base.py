@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from nbest.objectives import Likelihood, Shard, scales, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
 from nbest.types import Floats, Metric
+
+_SINGLE = 1 << 20  # entries from which features are kept in float32
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,13 @@ class Problem:
 
     def model(self, scaled: Floats) -> LogLinear:
         """The model with these weights, in the user's units."""
-        return LogLinear(dict(zip(self.names, self.plain(scaled).tolist(), strict=True)))
+        dense = () if self.corpus.sparse is None else self.corpus.feature_names
+        return LogLinear(dict(zip(self.names, self.plain(scaled).tolist(), strict=True)), dense=dense)
 
     def shard(self) -> Shard:
-        """The whole corpus as one shard with the metric's losses."""
-        return Shard(self.corpus, self.scale, self.metric.losses(self.stats))
+        """The whole corpus as one shard with the metric's losses; large ones keep their features in float32."""
+        single = self.corpus.features.size > _SINGLE
+        return Shard(self.corpus, self.scale, self.metric.losses(self.stats), single=single)
 
 
 def prepare(corpus: NBest, trainer: str, heldout: NBest | None = None, *, sparse: bool = False) -> Problem:
@@ -112,8 +116,8 @@ def finish(
     scores = {"dev": problem.corpus.score(model.predict(problem.corpus))}
     if heldout is not None:
         scores["heldout"] = heldout.score(model.predict(heldout))
-    return LogLinear(
-        model.weights,
+    return replace(
+        model,
         metric=signature_of(problem.corpus),
         trainer=describe(trainer),
         scores_=scores,
@@ -137,7 +141,7 @@ def calibrated(problem: Problem, scaled: Floats) -> LogLinear:
     choice = model.predict(problem.corpus)
     factor = calibration(problem, scaled)
     for exact in (factor, 2.0 ** np.round(np.log2(factor))):
-        other = LogLinear({name: float(exact * weight) for name, weight in model.weights.items()})
+        other = replace(model, weights={name: float(exact * weight) for name, weight in model.weights.items()})
         if np.array_equal(other.predict(problem.corpus), choice):
             return other
     return model

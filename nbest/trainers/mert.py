@@ -76,6 +76,9 @@ class MERT:
         for name, sign in self.signs.items():
             if sign not in _SIGNS:
                 raise ParameterError(f"the sign of {name!r} for MERT must be '+' or '-', got {sign!r}")
+            given = (self.start or {}).get(name, 0.0)
+            if given * _SIGNS[sign] < 0:
+                raise ParameterError(f"'start' of MERT gives {name!r} {given}, against its sign {sign!r}")
 
 
 @dataclass

@@ -11,7 +11,7 @@ import pytest
 
 from nbest.cli.main import main
 
-_WORDS = "the a cat dog bird sat ran flew on over under house tree river then slowly quickly old young red".split()
+_WORDS = ["the", "a", "cat", "dog", "bird", "sat", "ran", "flew", "on", "over", "under", "house", "tree", "river", "then", "slowly", "quickly", "old", "young", "red"]
 
 
 def write_lists(folder: Path, name: str, segments: int, seed: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 import nbest
 from tests.cli.conftest import Run, write_lists
 
-TUNE = ("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer")
+TUNE = ("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "mert")
 
 
 def test_tune_writes_a_model_that_rerank_uses(run: Run, folder: Path) -> None:
@@ -44,6 +44,12 @@ def test_every_method_tunes(run: Run, method: str) -> None:
     assert summary["oracle"] <= summary["dev"] < summary["first"]
 
 
+def test_minimum_risk_is_the_default(run: Run) -> None:
+    ran = run("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--folds", "3", "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["method"] == "risk"
+
+
 def test_tune_is_the_same_for_any_number_of_threads(run: Run, folder: Path) -> None:
     for threads in ("1", "3"):
         assert run(*TUNE, "--threads", threads, "--restarts", "4", "-o", f"{threads}.json").code == 0
@@ -58,7 +64,7 @@ def test_model_goes_to_stdout_without_an_output(run: Run) -> None:
 
 def test_tune_options_reach_the_trainer(run: Run, folder: Path) -> None:
     ran = run(
-        *TUNE, "--signs", "am=-", "--frozen", "noise", "--start", "am=1,noise=0.5", "--restarts=2", "-o", "m.json"
+        *TUNE, "--signs", "am=-", "--frozen", "noise", "--start", "am=-1,noise=0.5", "--restarts=2", "-o", "m.json"
     )
     assert ran.code == 0, ran.err
     weights = nbest.load("m.json").weights

@@ -269,8 +269,8 @@ def test_units_do_not_matter(kind):
 def test_perceptron_kernels():
     corpus = toy_lists(segments_=50)
     model = LogLinear({"first": 1.0})
-    recipe = GaussianKernels(top=5).fit_perceptron(corpus, model)
-    same = GaussianKernels(top=5).fit_perceptron(corpus, model.weights)
+    recipe = GaussianKernels(top=5).fit_perceptron(corpus, model, width=1.0)
+    same = GaussianKernels(top=5).fit_perceptron(corpus, model.weights, width=1.0)
     assert np.array_equal(recipe["means"], same["means"])
     x = (corpus.features - corpus.features.mean(axis=0)) / corpus.features.std(axis=0)
     stats, metric = corpus.need_stats()
@@ -286,7 +286,7 @@ def test_perceptron_kernels():
     squares = (x - x[means][distances.argmin(axis=1)]) ** 2
     np.testing.assert_allclose(recipe["variances"], squares[others].mean(axis=0)[None], rtol=1e-9)
     assert (recipe["priors"] == 1 / len(means)).all()
-    narrow = GaussianKernels(top=5).fit_perceptron(corpus, model, width=0.5)
+    narrow = GaussianKernels(top=5).fit_perceptron(corpus, model)
     np.testing.assert_allclose(narrow["variances"], recipe["variances"] / 4)
     found = apply_recipes(corpus, [recipe])
     assert found.sparse_names == tuple(f"kernel:{m}" for m in range(len(means)))

@@ -1,6 +1,7 @@
 """The likelihood against enumeration."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,10 +57,8 @@ def test_scaled_columns(corpus, weights):
 
 def test_sparse_columns_count_as_dense_ones():
     corpus = toy_lists(sparse=True)
-    dense = corpus.with_features(corpus.sparse_names, corpus.sparse.toarray())
-    from dataclasses import replace
-
-    dense = replace(dense, sparse=None, sparse_names=())
+    plain = replace(corpus, sparse=None, sparse_names=())
+    dense = plain.with_features(corpus.sparse_names, corpus.sparse.toarray())
     weights = np.linspace(-1, 1, 11)
     losses = corpus.metric.losses(corpus.stats)
     found, expected = (

@@ -174,13 +174,18 @@ def test_frozen_at_zero_is_no_collapse():
 def test_signs_are_kept_and_the_value_is_honest(corpus, first, second, seed):
     assume(trainable(corpus))
     signs = {"f0": first, "f1": second}
-    for start in (None, {"f0": 0.0, "f1": 1.0}):
+    for start in (None, {"f0": 0.0, "f1": 1.0 if second == "+" else -1.0}):
         trainer = MERT(restarts=3, hops=2, directions=2, signs=signs, start=start, seed=seed, threads=1)
         model = trainer.fit(corpus)
         for name, sign in signs.items():
             assert model.weights[name] * (1 if sign == "+" else -1) >= 0
         claimed = max(sign_of(corpus) * end["value"] for end in trainer.result_.history)
         assert sign_of(corpus) * trainer.result_.value >= claimed - 1e-9
+
+
+def test_a_start_against_its_sign_is_refused():
+    with pytest.raises(ParameterError, match="against its sign"):
+        MERT(start={"first": 1.0}, signs={"first": "-"}).fit(toy_lists())
 
 
 def test_start_weights_are_in_the_users_units():

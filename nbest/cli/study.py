@@ -1,0 +1,383 @@
+"""`nbest study`: what lists and trainers look like, as data (JSONL) and as a picture (SVG)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nbest.cli import options as o
+
+if TYPE_CHECKING:
+    from nbest.cli.console import Console
+    from nbest.corpus import NBest
+    from nbest.model import LogLinear
+
+_FURTHER = {"allow_extra_args": True, "ignore_unknown_options": True}  # options of trainers and metrics pass through
+
+app = typer.Typer(
+    name="study",
+    help="Studies of lists, metrics and trainers: each writes NAME.jsonl (data) and NAME.svg (a picture).",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Output = Annotated[
+    str | None, typer.Option("--output", "-o", help="NAME: writes NAME.jsonl and NAME.svg (default: the study's name).")
+]
+ModelFile = Annotated[
+    str | None, typer.Option("--model", help="Model file with the weights of the other features (default: all 0).")
+]
+Order = Annotated[int, typer.Option("--order", min=1, max=2, help="Order of the expectation of the metric.")]
+Heldout = Annotated[list[str] | None, typer.Option("--heldout", help="Held-out lists, scored but not trained on.")]
+HeldoutRefs = Annotated[list[str] | None, typer.Option("--heldout-refs", help="Their references.")]
+Split = Annotated[
+    float, typer.Option("--split", min=0.0, max=0.9, help="Without --heldout: hold this share of the segments out.")
+]
+Methods = Annotated[str, typer.Option("--methods", help="Methods of nbest tune: NAME,NAME.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
+_LISTS = ("refs", "metric", "tokenize", "lowercase", "column", "scores", "format")
+
+
+@app.command(context_settings=_FURTHER)
+def surface(
+    lists: o.Lists,
+    x: Annotated[str, typer.Option("--x", help="Feature whose weight goes to the right.")],
+    y: Annotated[str, typer.Option("--y", help="Feature whose weight goes up.")],
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    model: ModelFile = None,
+    gamma: Annotated[float, typer.Option("--gamma", min=0.0, help="Sharpness of the posterior.")] = 1.0,
+    temperature: Annotated[
+        float, typer.Option("--temperature", min=0.0, help="Show the objective of annealing at this T as well.")
+    ] = 0.0,
+    order: Order = 2,
+    points: Annotated[int, typer.Option("--points", min=2, help="Weights to try of each feature.")] = 41,
+    x_range: Annotated[str | None, typer.Option("--x-range", help="Weights of x: LOW,HIGH.")] = None,
+    y_range: Annotated[str | None, typer.Option("--y-range", help="Weights of y: LOW,HIGH.")] = None,
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """The metric over two weights: of the chosen hypotheses, and expected, which is what risk training sees.
+
+    [bold]Example[/bold]
+
+      nbest study surface dev.nbest --refs dev.ref --metric bleu --x lm --y am --model model.json -o surface
+    """
+    call = _Call("surface", locals(), output, quiet)
+    call.run(
+        call.lists(), x, y, model=_load(model), gamma=gamma, temperature=temperature, order=order, points=points,
+        x_range=_numbers("x-range", x_range, 2), y_range=_numbers("y-range", y_range, 2), threads=threads,
+    )  # fmt: skip
+
+
+@app.command(context_settings=_FURTHER)
+def sharpness(
+    lists: o.Lists,
+    feature: Annotated[str, typer.Option("--feature", "--x", help="Feature whose weight varies.")],
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    model: ModelFile = None,
+    gamma: Annotated[str, typer.Option("--gamma", help="Sharpness of each curve: NUMBER,NUMBER.")] = "0.1,0.3,1,3,10",
+    order: Order = 2,
+    points: Annotated[int, typer.Option("--points", min=2, help="Weights to try.")] = 201,
+    bounds: Annotated[str | None, typer.Option("--range", help="Weights of the feature: LOW,HIGH.")] = None,
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """The expected metric against one weight, ever sharper, beside the exact metric of the chosen hypotheses.
+
+    [bold]Example[/bold]
+
+      nbest study sharpness dev.nbest --refs dev.ref --metric bleu --feature lm --model model.json -o sharpness
+    """
+    call = _Call("sharpness", locals(), output, quiet)
+    if model is None:
+        call.console.say("without --model all other weights are 0, and the exact metric has its only step at 0")
+    call.run(
+        call.lists(), feature, model=_load(model), gammas=_numbers("gamma", gamma), order=order, points=points,
+        bounds=_numbers("range", bounds, 2), threads=threads,
+    )  # fmt: skip
+
+
+@app.command(context_settings=_FURTHER)
+def annealing(
+    lists: o.Lists,
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    heldout: Heldout = None,
+    heldout_refs: HeldoutRefs = None,
+    split: Split = 0.25,
+    t0: Annotated[str, typer.Option("--t0", help="Temperatures to start from: NUMBER,NUMBER.")] = "0.125,1,8",
+    methods: Annotated[str, typer.Option("--methods", help="Methods to compare with: NAME,NAME.")] = "mert",
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    seed: Seed = 1,
+    quiet: o.Quiet = False,
+) -> None:
+    """The metric on dev and held-out lists along annealing paths, from hot to cold and then ever sharper.
+
+    Further options are those of the method risk (--cooling 0.7, --t1 0.01, --schedule gamma, --order 1 ...).
+
+    [bold]Example[/bold]
+
+      nbest study annealing dev.nbest --refs dev.ref --metric bleu --t0 0.125,1,8 --split 0.25 -o annealing
+    """
+    call = _Call("annealing", locals(), output, quiet)
+    settings = call.settings(["risk"])["risk"]
+    dev, held = call.sets(heldout, heldout_refs, split, seed)
+    call.run(
+        dev, held, t0=_numbers("t0", t0), methods=_names(methods), settings=settings, seed=seed, threads=threads
+    )  # fmt: skip
+
+
+@app.command(context_settings=_FURTHER)
+def learning(
+    lists: o.Lists,
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    heldout: Heldout = None,
+    heldout_refs: HeldoutRefs = None,
+    split: Split = 0.25,
+    methods: Methods = "risk,mert,likelihood",
+    sizes: Annotated[str | None, typer.Option("--sizes", help="Segments to train on: N,N (default: halves).")] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Random subsets of each size.")] = 3,
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    seed: Seed = 1,
+    quiet: o.Quiet = False,
+) -> None:
+    """The metric on dev and held-out lists as the number of segments trained on grows.
+
+    Further options go to the methods that have them (--restarts 5, --variance 0.5 ...).
+
+    [bold]Example[/bold]
+
+      nbest study learning dev.nbest --refs dev.ref --metric bleu --methods risk,mert --repeats 5 -o learning
+    """
+    from nbest.errors import ParameterError
+
+    call = _Call("learning", locals(), output, quiet)
+    settings = call.settings(_names(methods))
+    dev, held = call.sets(heldout, heldout_refs, split, seed)
+    if held is None:
+        raise ParameterError("nbest study learning needs --heldout LISTS or --split SHARE")
+    call.run(
+        dev, held, methods=_names(methods), sizes=_whole("sizes", sizes), repeats=repeats, settings=settings, seed=seed,
+        threads=threads,
+    )  # fmt: skip
+
+
+@app.command(context_settings=_FURTHER)
+def starts(
+    lists: o.Lists,
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    methods: Methods = "softbleu,mert",
+    count: Annotated[int, typer.Option("--count", min=1, help="Corners to start from, all if there are fewer.")] = 200,
+    feature: Annotated[str | None, typer.Option("--feature", help="Show the weights of this feature too.")] = None,
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    seed: Seed = 1,
+    quiet: o.Quiet = False,
+) -> None:
+    """How much the start matters: the metric on dev before and after training from corners of the unit cube.
+
+    Further options go to the methods that have them (--iterations 50, --variance 0.5 ...).
+
+    [bold]Example[/bold]
+
+      nbest study starts dev.nbest --refs dev.ref --metric bleu --count 100 --feature lm -o starts
+    """
+    call = _Call("starts", locals(), output, quiet)
+    settings = call.settings(_names(methods))
+    call.run(
+        call.lists(), methods=_names(methods), count=count, feature=feature, settings=settings, seed=seed,
+        threads=threads,
+    )  # fmt: skip
+
+
+@app.command(context_settings=_FURTHER)
+def bins(
+    lists: o.Lists,
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    heldout: Heldout = None,
+    heldout_refs: HeldoutRefs = None,
+    split: Split = 0.0,
+    method: Annotated[str, typer.Option("--method", "-M", help="softbleu or risk.")] = "softbleu",
+    count: Annotated[int, typer.Option("--bins", min=1, help="Bins of each feature.")] = 20,
+    soft: Annotated[bool, typer.Option("--soft", help="Bins that overlap.")] = False,
+    features: Annotated[str | None, typer.Option("--features", help="Features to bin: NAME,NAME (all).")] = None,
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    seed: Seed = 1,
+    quiet: o.Quiet = False,
+) -> None:
+    """What each feature adds to the score when its effect need not be a straight line: weights of trained bins.
+
+    Further options are those of the method (--variance 0.5, --iterations 50 ...).
+
+    [bold]Example[/bold]
+
+      nbest study bins dev.nbest --refs dev.ref --metric bleu --bins 20 --split 0.25 -o bins
+    """
+    call = _Call("bins", locals(), output, quiet)
+    settings = call.settings([method])[method]
+    dev, held = call.sets(heldout, heldout_refs, split, seed)
+    call.run(
+        dev, held, method=method, count=count, soft=soft, features=_names(features) if features else None,
+        settings=settings, seed=seed, threads=threads,
+    )  # fmt: skip
+
+
+# what the commands share ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Call:
+    """One command: its lists and metric, the options it passes on, its progress and its files."""
+
+    study: str
+    arguments: dict[str, Any]  # of the command; those of `_LISTS` and "lists" are used
+    output: str | None
+    quiet: bool
+    paths: list[str] = field(init=False)
+    given: dict[str, str] = field(init=False)  # options not taken yet
+
+    def __post_init__(self) -> None:
+        from nbest.cli.loading import measure
+        from nbest.errors import ParameterError
+        from nbest.studies.base import paths_of
+
+        self.paths, self.given = o.separate(self.arguments["lists"])
+        written = [Path(path).resolve() for path in paths_of(self.output or self.study)]
+        for path in self.paths:  # complain now and not after the work
+            if Path(path).resolve() in written:
+                raise ParameterError(f"the study would write over its own lists, {path}; name another output with -o")
+        refs, metric, tokenize, lowercase, column, scores, self.format = (self.arguments[name] for name in _LISTS)
+        self.refs = refs
+        self.how = measure(metric, self.given, tokenize, lowercase, column, scores)
+
+    @cached_property
+    def console(self) -> Console:
+        from nbest.cli.console import Console
+
+        return Console(quiet=self.quiet)
+
+    def settings(self, methods: list[str]) -> dict[str, dict[str, Any]]:
+        """The further options of each method; one that no method has is an error."""
+        from nbest.errors import look_up
+        from nbest.model import load
+        from nbest.trainers import TRAINERS
+
+        kinds = {name: look_up(TRAINERS, name, "method") for name in methods}
+        found = {
+            name: o.take(kind, dict(self.given), load=lambda path: load(path).weights) for name, kind in kinds.items()
+        }
+        taken = {option for options in found.values() for option in options}
+        o.refuse_rest({k: v for k, v in self.given.items() if k not in taken}, *kinds.values(), type(self.how.metric))
+        self.given = {}
+        return found
+
+    def lists(self, paths: list[str] | None = None, refs: list[str] | None = None) -> NBest:
+        """Lists with statistics; those of the command by default."""
+        from nbest.cli.loading import Source, read_lists
+
+        o.refuse_rest(self.given, type(self.how.metric))
+        source = Source(self.paths, self.refs, self.format) if paths is None else Source(paths, refs, self.format)
+        return self.how.measured(read_lists(source, self.console))
+
+    def sets(
+        self, heldout: list[str] | None, heldout_refs: list[str] | None, share: float, seed: int
+    ) -> tuple[NBest, NBest | None]:
+        """Dev and held-out lists, the latter from their own file or split off."""
+        from nbest.corpus import split
+
+        dev = self.lists()
+        if heldout:
+            return dev, self.lists(heldout, heldout_refs)
+        return split(dev, 1.0 - share, seed) if share else (dev, None)
+
+    def run(self, *lists: Any, **options: Any) -> None:
+        """Run the study with progress, write its files, say where they are."""
+        from nbest.studies import STUDIES
+
+        with self.console.progress(f"study {self.study}") as update, self.console.convergence():
+            found = STUDIES[self.study](*lists, progress=update, **options)
+        data, image = found.write(self.output or self.study)
+        self.console.say(f"wrote {data} ({len(found.rows)} rows) and {image}")
+
+
+def _load(path: str | None) -> LogLinear | None:
+    from nbest.model import load
+
+    return None if path is None else load(path)
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def _numbers(option: str, text: str | None, count: int | None = None) -> tuple[float, ...] | None:
+    """Finite numbers from NUMBER,NUMBER; `count` of them if it is given."""
+    from math import isfinite
+
+    from nbest.errors import ParameterError
+
+    if text is None:
+        return None
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or not all(isfinite(value) for value in values) or (count and len(values) != count):
+        wanted = f"{count} numbers" if count else "numbers"
+        raise ParameterError(f"--{option} must be {wanted} with commas between them, got {text!r}")
+    return values
+
+
+def _whole(option: str, text: str | None) -> list[int] | None:
+    from nbest.errors import ParameterError
+
+    values = _numbers(option, text)
+    if values is not None and any(value % 1 for value in values):
+        raise ParameterError(f"--{option} must be whole numbers, got {text!r}")
+    return None if values is None else [int(value) for value in values]

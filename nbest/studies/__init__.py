@@ -1,0 +1,42 @@
+"""Studies: what lists, metrics and trainers look like, as data and as a picture.
+
+Each is a function of lists that returns rows and a picture; `nbest study NAME` is its command.
+Adding one is one file, one line of `STUDIES` and one command.
+"""
+
+from collections.abc import Callable
+
+from nbest.studies.annealing import Annealing, annealing
+from nbest.studies.base import Study
+from nbest.studies.bins import BinWeights, bins
+from nbest.studies.learning import Learning, learning
+from nbest.studies.sharpness import Sharpness, sharpness
+from nbest.studies.starts import Starts, starts
+from nbest.studies.surface import Surface, surface
+
+STUDIES: dict[str, Callable[..., Study]] = {
+    "annealing": annealing,
+    "bins": bins,
+    "learning": learning,
+    "sharpness": sharpness,
+    "starts": starts,
+    "surface": surface,
+}
+"""Studies by the name used on the command line."""
+
+__all__ = [
+    "STUDIES",
+    "Annealing",
+    "BinWeights",
+    "Learning",
+    "Sharpness",
+    "Starts",
+    "Study",
+    "Surface",
+    "annealing",
+    "bins",
+    "learning",
+    "sharpness",
+    "starts",
+    "surface",
+]

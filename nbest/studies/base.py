@@ -1,0 +1,182 @@
+"""What studies share: rows with a header as JSON lines, a picture, trainers by name, and ranges of weights."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nbest.corpus import NBest
+from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, look_up
+from nbest.features import within_scale
+from nbest.files import write_text
+from nbest.model import LogLinear
+from nbest.studies.picture import Picture
+from nbest.trainers import TRAINERS
+from nbest.trainers.base import signature_of
+from nbest.types import Floats
+
+Progress = Callable[[int, int], None] | None
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study found: one row a measurement, and how they were made."""
+
+    metric: str  # signature
+    higher_is_better: bool
+    settings: Mapping[str, Any]
+    rows: tuple[dict[str, Any], ...]
+
+    name: ClassVar[str] = ""
+
+    def picture(self) -> Picture:
+        """What the rows look like."""
+        raise NotImplementedError
+
+    @property
+    def unit(self) -> str:
+        """The metric and which way is better, for an axis."""
+        return f"{self.metric.split('|')[0]} ({'higher' if self.higher_is_better else 'lower'} is better)"
+
+    def best(self, values: Sequence[float] | Floats) -> int:
+        """The place of the best value, the first of equals."""
+        return int(np.argmax(values) if self.higher_is_better else np.argmin(values))
+
+    def chosen(self, **keys: Any) -> list[dict[str, Any]]:
+        """The rows with these values."""
+        return [row for row in self.rows if all(row.get(key) == value for key, value in keys.items())]
+
+    def lines(self) -> str:
+        """JSON lines: a header (study, metric, settings), then the rows."""
+        header = {"study": self.name, "metric": self.metric, "settings": dict(self.settings)}
+        return "".join(
+            json.dumps(_plain(row), ensure_ascii=False, allow_nan=False) + "\n" for row in (header, *self.rows)
+        )
+
+    def write(self, out: str | Path) -> tuple[str, str]:
+        """Write `out`.jsonl and `out`.svg, each beside its place and renamed; their paths."""
+        data, image = paths_of(out)
+        text, drawn = self.lines(), self.picture().svg()  # both are ready before either is written
+        write_text(data, text)
+        write_text(image, drawn)
+        return data, image
+
+
+def paths_of(out: str | Path) -> tuple[str, str]:
+    """The data and the image file of an output named with or without its ending."""
+    path = Path(out)
+    stem = path.with_suffix("") if path.suffix in (".jsonl", ".svg") else path
+    if str(out) == "-" or not stem.name:
+        raise ParameterError(f"a study writes two files, NAME.jsonl and NAME.svg; got the name {str(out)!r}")
+    if not stem.parent.is_dir():
+        raise ParameterError(f"cannot write {stem}.jsonl: there is no folder {str(stem.parent)!r}")
+    return f"{stem}.jsonl", f"{stem}.svg"
+
+
+def about(corpus: NBest) -> dict[str, Any]:
+    """The fields of a study that come from its lists."""
+    _, metric = corpus.need_stats()
+    return {"metric": signature_of(corpus), "higher_is_better": bool(metric.higher_is_better)}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it; infinities and NaN as null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# weights --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Held:
+    """Lists with the columns of a model, and its weights, of which a study changes some."""
+
+    corpus: NBest
+    weights: Mapping[str, float]
+
+    @classmethod
+    def at(cls, corpus: NBest, model: LogLinear | None) -> Held:
+        """The weights of a model, all 0 without one; every weight must find its feature."""
+        if model is None:
+            return cls(corpus, {})
+        held = cls(model.prepare(corpus), dict(model.weights))
+        held.model().scores(held.corpus)
+        return held
+
+    def model(self, changed: Mapping[str, float] = MappingProxyType({})) -> LogLinear:
+        """The model with some weights changed."""
+        return LogLinear({**self.weights, **changed}, versions={})
+
+    def vector(self, changed: Mapping[str, float]) -> Floats:
+        """[D + D'] weights with some changed."""
+        weights = {**self.weights, **changed}
+        names = (*self.corpus.feature_names, *self.corpus.sparse_names)
+        return np.array([weights.get(name, 0.0) for name in names])
+
+    def axis(self, name: str, points: int, bounds: tuple[float, float] | None) -> Floats:
+        """[points] weights to try for a dense feature: within `bounds`, or around the weight it has.
+
+        By default two units to each side, a unit being what gives the feature as much say as the strongest one has (one
+        standard deviation within lists where all weights are 0).
+        """
+        if points < 2:
+            raise ParameterError(f"'points' of a study must be >= 2, got {points}")
+        self.corpus.column(name)
+        scale = within_scale(self.corpus)
+        own = scale[self.corpus.feature_names.index(name)]
+        if own == 0:
+            raise CapabilityError(f"the feature {name!r} never differs within a list, so its weight changes nothing")
+        if bounds is not None:
+            if not bounds[0] < bounds[1]:
+                raise ParameterError(
+                    f"the range of {name!r} must go from low to high, got {bounds[0]:g} to {bounds[1]:g}"
+                )
+            return np.linspace(*bounds, points)
+        dense = [self.weights.get(each, 0.0) for each in self.corpus.feature_names]
+        unit = 2.0 * (float(np.abs(dense * scale).max()) or 1.0) / own
+        middle = self.weights.get(name, 0.0)
+        return np.linspace(middle - unit, middle + unit, points)
+
+
+# trainers -------------------------------------------------------------------------------------------------------
+
+
+def build(method: str, settings: Mapping[str, Any] | None = None, **common: Any) -> Any:
+    """A trainer by name; of the `common` keywords it gets those that it has."""
+    kind = look_up(TRAINERS, method, "method")
+    trainer = kind(**(settings or {}))
+    for key, value in common.items():
+        if hasattr(trainer, key) and key not in (settings or {}):
+            setattr(trainer, key, value)
+    return trainer
+
+
+@contextmanager
+def counting_failures(what: str) -> Iterator[None]:
+    """One `ConvergenceWarning` for all runs inside that did not converge, instead of one each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield
+    failed = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
+    for other in caught:
+        if other not in failed:
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    if failed:
+        first = failed[0].message
+        message = str(first) if len(failed) == 1 else f"{len(failed)} {what} did not converge; the first: {first}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)

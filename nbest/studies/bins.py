@@ -1,0 +1,124 @@
+"""What trained bins say about features: is the effect of a feature on the score a straight line?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nbest.corpus import NBest
+from nbest.errors import CapabilityError
+from nbest.features import Bins, apply_recipes, seed_weights
+from nbest.model import LogLinear
+from nbest.studies.base import Progress, Study, about, build, counting_failures
+from nbest.studies.charts import LineChart, Series
+from nbest.studies.picture import Picture
+from nbest.studies.svg import COLOURS, PALE
+
+PRIOR: dict[str, dict[str, Any]] = {"softbleu": {"variance": 1.0}}
+"""What keeps the many weights of bins in bounds, for methods whose default is no prior."""
+
+
+@dataclass(frozen=True)
+class BinWeights(Study):
+    """Rows: feature, bin, low, high (null: without end), mean, hypotheses, linear and trained (weights of the bin).
+
+    A constant added to all bins of a feature changes no choice; in rows each feature's weights, weighted by
+    its hypotheses, have mean 0.
+    """
+
+    name: ClassVar[str] = "bins"
+
+    def picture(self) -> Picture:
+        """A panel a feature: the weight of each bin at its mean, beside the line that the linear model draws."""
+        panels = []
+        for feature in dict.fromkeys(row["feature"] for row in self.rows):
+            rows = self.chosen(feature=feature)
+            means = [row["mean"] for row in rows]
+            line = Series("linear", means, [row["linear"] for row in rows], PALE, "dashed", 1.6)
+            own = Series("trained bins", means, [row["trained"] for row in rows], COLOURS[0], dots=True)
+            panels.append(LineChart([line, own], feature, "value", "score"))
+        reached = "; ".join(
+            f"{name}: " + ", ".join(f"{key} {value:.2f}" for key, value in scores.items())
+            for name, scores in self.settings["scores"].items()
+        )
+        subtitle = f"{self.metric.split('|')[0]}, {self.settings['method']}. {reached}"
+        return Picture("What each feature adds to the score", subtitle, panels, columns=3, width=270, height=190)
+
+
+def bins(
+    corpus: NBest,
+    heldout: NBest | None = None,
+    *,
+    method: str = "softbleu",
+    count: int = 20,
+    soft: bool = False,
+    features: Sequence[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> BinWeights:
+    """Train a linear model, replace its features by bins that score alike, and train those further.
+
+    Nguyen, Mahajan & He (2007), section 4.3.2 and figure 3. Held-out lists are scored and choose
+    nothing, so that the picture shows what training does to bins. `settings` go to both trainings; the bins have a
+    prior (`PRIOR`) where none is given.
+    """
+    if not hasattr(build(method), "start"):
+        raise CapabilityError(f"the method {method!r} cannot start from given weights; use softbleu or risk")
+    common = {"seed": seed, "threads": threads}
+    with counting_failures("trainings"):
+        linear = build(method, settings, **common).fit(corpus)
+        if progress is not None:
+            progress(1, 2)
+        recipe = Bins(count, soft, features).fit(corpus)
+        plain = {"dev": corpus} if heldout is None else {"dev": corpus, "heldout": heldout}
+        binned = {name: _binned(part, recipe) for name, part in plain.items()}
+        seeded = seed_weights(recipe, linear.weights)
+        start = {name: weight for name, weight in seeded.items() if name not in recipe["names"]}
+        trained = build(method, {**PRIOR.get(method, {}), **(settings or {}), "start": start}, **common).fit(
+            binned["dev"]
+        )
+    scores = {
+        "linear": _scores(linear, plain),
+        "as bins": _scores(LogLinear(start, versions={}), binned),
+        "trained bins": _scores(trained, binned),
+    }
+    kept = {"method": method, "bins": count, "soft": soft, "settings": dict(settings or {}), "seed": seed}
+    rows = _rows(recipe, binned["dev"], start, trained.weights)
+    return BinWeights(**about(corpus), settings={**kept, "scores": scores}, rows=tuple(rows))
+
+
+def _scores(model: LogLinear, parts: Mapping[str, NBest]) -> dict[str, float]:
+    return {name: part.score(model.predict(part)) for name, part in parts.items()}
+
+
+def _binned(corpus: NBest, recipe: Mapping[str, Any]) -> NBest:
+    """The lists with bins in the place of the features they are made of."""
+    return apply_recipes(corpus, [recipe]).without_features(recipe["names"])
+
+
+def _rows(
+    recipe: Mapping[str, Any], binned: NBest, linear: Mapping[str, float], trained: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    assert binned.sparse is not None
+    mass = dict(zip(binned.sparse_names, np.asarray(binned.sparse.sum(axis=0)).ravel().tolist(), strict=True))
+    rows: list[dict[str, Any]] = []
+    at = 0
+    for j, (name, size) in enumerate(zip(recipe["names"], recipe["sizes"], strict=True)):
+        columns = [f"{name}:bin{b}" for b in range(size)]
+        counts = np.array([mass[column] for column in columns])
+        centred = []
+        for weights in (linear, trained):
+            values = np.array([weights[column] for column in columns])
+            centred.append((values - values @ counts / counts.sum()).tolist())
+        edges = [None, *np.asarray(recipe["edges"])[at + j + 1 : at + j + size].tolist(), None]
+        means = np.asarray(recipe["means"])[at : at + size].tolist()
+        for b in range(size):
+            place = {"feature": name, "bin": b, "low": edges[b], "high": edges[b + 1], "mean": means[b]}
+            rows.append({**place, "hypotheses": counts[b], "linear": centred[0][b], "trained": centred[1][b]})
+        at += size
+    return rows
