@@ -17,7 +17,7 @@ from nbest.types import Ints
 
 Item = TypeVar("Item")
 Decode = Callable[[Sequence[Item], Sequence[Item]], NBest]
-"""Train a base system on the first items and decode the second: one list for each, in their order, ids all different."""
+"""Train a base system on the first items and decode the second: one list for each, in their order, no id twice."""
 
 
 def fold_indices(count: int, folds: int = 10, *, shuffle: bool = False, seed: int = 1) -> Iterator[tuple[Ints, Ints]]:
@@ -104,4 +104,5 @@ def _joined(parts: list[NBest]) -> NBest:
     bare = parts[0].texts is None
     blank = [replace(part, texts=Texts.of([""] * part.hypotheses)) for part in parts] if bare else parts
     stacked = _stack(blank)
-    return replace(stacked, offsets=offsets, texts=None if bare else stacked.texts, **_per_segment(parts, ids))
+    own: dict[str, Any] = {"offsets": offsets, **_per_segment(parts, ids)}
+    return replace(stacked, texts=None if bare else stacked.texts, **own)

@@ -118,7 +118,7 @@ def distribution(posterior: Floats, stats: Floats, offsets: Ints) -> tuple[Float
             f"convolution would need a table of {cells:.3g} totals, more than {_MOST_CELLS}; "
             "use how='normal', how='sampled' or fewer segments"
         )
-    table = np.ones((1,) * len(varying))
+    table: Floats = np.ones((1,) * len(varying))
     for first, last in zip(offsets[:-1], offsets[1:], strict=True):
         if first < last:
             table = _with_list(table, whole[first:last].astype(np.int64), posterior[first:last])

@@ -64,7 +64,7 @@ class Annealing(Study):
 
     @staticmethod
     def _ticks(x: Mapping[tuple[float | None, float], float]) -> Ticks:
-        named = [(at, f"{GAMMA} {label(g)}" if t is None else label(t)) for (t, g), at in x.items()]
+        named = [(at, f"{GAMMA} {label(g)}" if t is None else f"{t:.2g}") for (t, g), at in x.items()]
         return sorted(named)
 
 

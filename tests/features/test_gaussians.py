@@ -190,7 +190,7 @@ def test_the_likelihood_rises(seed, floor):
 
 
 def test_the_check_of_rising_fails_for_a_wrong_round(monkeypatch):
-    """Known-bad: variances around the old means and not the new ones, halved."""
+    """Known-bad: variances half as large as they should be."""
     right = em.em_round
 
     def wrong(mixture, *rest):
@@ -244,7 +244,7 @@ def test_a_kernel_without_mass_takes_half_of_the_heaviest():
     far = Mixture(np.array([[0.0, 0.0], [1e4, 1e4], [1.0, 1.0]]), np.ones((3, 2)), np.log(np.full(3, 1 / 3)))
     found, past = em.em_round(far, padded_rows(x), len(x), 0.2, 1e-3, np.random.default_rng(1))
     assert past.reseeded == 1
-    assert found.log_priors[1] == found.log_priors[[0, 2]].min() or found.log_priors[1] in found.log_priors[[0, 2]]
+    assert found.log_priors[1] in found.log_priors[[0, 2]]  # what the two share
     assert np.abs(found.means[1]).max() < 10
     assert np.exp(found.log_priors).sum() == pytest.approx(1.0)
 

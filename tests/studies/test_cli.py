@@ -1,0 +1,126 @@
+"""`nbest study` through its own app."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import nbest
+from nbest.cli.study import app
+from nbest.errors import NbestError
+from nbest.model import LogLinear
+from nbest.studies import STUDIES
+from tests.cli.conftest import write_lists
+
+LISTS = ("dev.nbest", "--refs", "dev.ref", "--metric", "wer")
+ARGUMENTS = {
+    "annealing": ("--t0", "1", "--methods", "likelihood", "--cooling", "0.25"),
+    "bins": ("--bins", "4", "--split", "0.25", "--variance", "0.5"),
+    "learning": ("--methods", "likelihood,mert", "--sizes", "15,30", "--repeats", "2", "--restarts", "2"),
+    "sharpness": ("--feature", "lm", "--model", "model.json", "--gamma", "1,10", "--range", "-2,3", "--points", "5"),
+    "starts": ("--count", "2", "--feature", "lm", "--methods", "mert"),
+    "surface": ("--x", "lm", "--y", "am", "--model", "model.json", "--points", "3"),
+}
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_lists(tmp_path, "dev", 40, seed=1)
+    LogLinear({"am": 1.0, "lm": 0.5, "noise": 0.0}).save(tmp_path / "model.json")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def refusal(*arguments: str) -> str:
+    ran = run(*arguments)
+    assert isinstance(ran.exception, NbestError), ran.output
+    return str(ran.exception)
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_every_study_has_a_command_that_writes_both_files(name: str, folder: Path) -> None:
+    ran = run(name, *LISTS, *ARGUMENTS[name], "-o", "out")
+    assert ran.exit_code == 0, ran.output
+    rows = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    assert rows[0]["study"] == name
+    ElementTree.parse(folder / "out.svg")
+    assert "wrote out.jsonl" in ran.stderr
+    assert ran.stdout == ""
+    quiet = run(name, *LISTS, *ARGUMENTS[name], "-q")
+    assert quiet.output == ""
+    assert (folder / f"{name}.jsonl").read_bytes() == (folder / "out.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    ran = run(name, "--help")
+    assert ran.exit_code == 0
+    assert f"nbest study {name}" in " ".join(ran.output.split())
+
+
+def test_values_are_those_of_the_lists(folder: Path) -> None:
+    run("surface", *LISTS, *ARGUMENTS["surface"], "--x-range", "0,1", "--y-range", "-1,1", "-o", "s.svg")
+    rows = [json.loads(line) for line in (folder / "s.jsonl").read_text().splitlines()][1:]
+    corpus = nbest.read("dev.nbest").with_metric(nbest.WER(), nbest.read_references("dev.ref", 40))
+    for row in rows:
+        model = LogLinear({"am": row["y"], "lm": row["x"], "noise": 0.0})
+        assert row["metric"] == corpus.score(model.predict(corpus))
+    assert {row["y"] for row in rows} == {-1.0, 0.0, 1.0}
+
+
+def test_options_reach_trainers_and_metrics(folder: Path) -> None:
+    ran = run("annealing", "dev.nbest", "--refs", "dev.ref", "--metric", "bleu", "--smooth-method", "floor",
+              "--t0", "1", "--methods", "likelihood", "--cooling", "0.25", "--seed", "7", "-o", "out")  # fmt: skip
+    assert ran.exit_code == 0, ran.output
+    header = json.loads((folder / "out.jsonl").read_text().splitlines()[0])
+    assert header["settings"]["cooling"] == 0.25
+    assert header["settings"]["seed"] == 7
+    assert "smooth:floor" in header["metric"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("surface", *LISTS, "--x", "lm", "--y", "nois"), "did you mean 'noise'"),
+        (("surface", *LISTS, "--x", "lm", "--y", "am", "--x-range", "1"), "--x-range must be 2 numbers"),
+        (("surface", *LISTS, "--x", "lm", "--y", "am", "--restarts", "3"), "unknown option --restarts"),
+        (("surface", *LISTS, "--x", "lm", "--y", "am", "-o", "none/out"), "no folder"),
+        (("surface", *LISTS, "--x", "lm", "--y", "am", "--model", "gone.json"), "gone.json: cannot be read"),
+        (("sharpness", *LISTS, "--feature", "lm", "--gamma", "1,x"), "--gamma must be numbers"),
+        (("learning", *LISTS, "--sizes", "1.5"), "--sizes must be whole"),
+        (("learning", *LISTS, "--split", "0"), "needs --heldout"),
+        (("learning", *LISTS, "--methods", "mart"), "unknown method"),
+        (("starts", *LISTS, "--hopps", "3"), "did you mean 'hops'"),
+        (("bins", "dev.nbest", "--refs", "dev.ref"), "--metric"),
+    ],
+)
+def test_bad_arguments_are_one_message_and_write_nothing(
+    arguments: tuple[str, ...], message: str, folder: Path
+) -> None:
+    before = sorted(folder.iterdir())
+    assert message in refusal(*arguments)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_study_does_not_write_over_its_lists(folder: Path) -> None:
+    corpus = nbest.read("dev.nbest").with_references(nbest.read_references("dev.ref", 40))
+    nbest.write(corpus, "starts.jsonl")
+    assert "its own lists" in refusal("starts", "starts.jsonl", "--metric", "wer")
+
+
+def test_the_command_imports_nothing_heavy() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, nbest.cli.study; print([m for m in ('numpy', 'numba', 'scipy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"

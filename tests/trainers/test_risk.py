@@ -1,0 +1,320 @@
+"""Annealed minimum risk: schedules, stopping, polishing, and what must not matter."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nbest.errors import ConvergenceWarning, ParameterError
+from nbest.metrics import BLEU, METRICS, WER, External, make_metric
+from nbest.objectives import Risk
+from nbest.testing import toy_lists, with_scaled
+from nbest.trainers import MERT, MinRisk
+
+SCHEDULES = ("temperature", "gamma", "both")
+SEEDS = (1, 2, 3)
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    """The polish may stop at its limit; that is not what is tested here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def lists(metric="bleu", seed=1, noise=0.3, **options):
+    """Noisy lists with the statistics of a metric."""
+    if metric == "external":
+        corpus = toy_lists(seed, noise=noise, **options)
+        values = -corpus.stats[:, 0] / np.maximum(corpus.stats[:, 1], 1)
+        return replace(corpus, metric=External(), stats=External().stats_of(values))
+    options = {"segments_": 20} | options
+    return toy_lists(seed, metric=make_metric(metric) if isinstance(metric, str) else metric, noise=noise, **options)
+
+
+def best_single(corpus):
+    """The best score of one feature alone, of either sign."""
+    from nbest.model import LogLinear
+
+    sign = 1 if corpus.metric.higher_is_better else -1
+    scores = [corpus.score(LogLinear({f: way}).predict(corpus)) for f in corpus.feature_names for way in (1.0, -1.0)]
+    return max(scores, key=lambda score: sign * score)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("order", [1, 2])
+def test_schedules(schedule, order):
+    corpus = lists()
+    trainer = MinRisk(schedule=schedule, order=order, polish=False)
+    model = trainer.fit(corpus)
+    history = trainer.result_.history
+    temperatures, gammas = [h["temperature"] for h in history], [h["gamma"] for h in history]
+    assert temperatures == sorted(temperatures, reverse=True)
+    assert gammas == sorted(gammas)
+    hot = [t for t in temperatures if t > 0]
+    assert bool(hot) == (schedule != "gamma")
+    np.testing.assert_allclose(np.divide(hot[1:], hot[:-1]), 0.5)
+    assert temperatures[-1] == 0
+    assert all(g == 1 for t, g in zip(temperatures, gammas, strict=True) if t > 0)
+    cold = [g for t, g in zip(temperatures, gammas, strict=True) if t == 0]
+    np.testing.assert_allclose(np.divide(cold[1:], cold[:-1]), 2.0)
+    assert model.scores_["dev"] >= best_single(corpus)
+    assert model.scores_["dev"] == history[-1]["dev"]  # the end of the path
+    assert trainer.result_.evaluations >= len(history)
+    assert f"{len(history)} steps" in trainer.result_.message
+
+
+def test_settings_of_the_schedule():
+    corpus = lists()
+    trainer = MinRisk(t0=2.0, t1=0.5, cooling=0.25, polish=False)
+    trainer.fit(corpus)
+    hot = [h["temperature"] for h in trainer.result_.history if h["temperature"] > 0]
+    assert len(hot) == 2
+    # log BLEU is in nats: T = t / N for the segments with hypotheses, 19 of 20, times about one
+    np.testing.assert_allclose(np.array(hot) * 19, [2.0, 0.5], rtol=0.35)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("metric", ["wer", "bleu"])
+def test_after_the_quench_expected_and_one_best_agree(schedule, metric):
+    gaps = []
+    for seed in SEEDS:
+        corpus = lists(metric, seed)
+        trainer = MinRisk(schedule=schedule, polish=False)
+        trainer.fit(corpus)
+        history = trainer.result_.history
+        gaps.append(history[-1]["gap"])
+        assert history[-1]["gap"] < 0.02
+        assert history[-1]["gap"] < max(h["gap"] for h in history)
+        sharp = trainer.result_.history[-1]
+        sign = 1 if corpus.metric.higher_is_better else -1
+        expected = -sharp["expected"]  # log BLEU, or minus the rate
+        shown = np.log(sharp["dev"] / 100) if sign > 0 else -sharp["dev"] / 100
+        assert expected == pytest.approx(shown, abs=0.05)
+    assert np.median(gaps) < 2e-3
+
+
+def test_the_path_is_a_path_of_optima():
+    """At each step the value is no worse than at the point where the step before ended."""
+    corpus = lists()
+    entropies = []
+
+    class Watched(Risk):
+        def combine(self, moments):
+            entropies.append((self.temperature, self.gamma, moments.entropy))
+            return super().combine(moments)
+
+    import nbest.trainers.risk as module
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "Risk", Watched)
+        MinRisk(polish=False).fit(corpus)
+    last = {}
+    for temperature, gamma, entropy in entropies:
+        if temperature > 0:
+            last[temperature] = entropy
+    cooled = [last[t] for t in sorted(last, reverse=True)]
+    assert cooled[0] > 2 * cooled[-1]  # flat at first, sharp later
+    assert all(after <= before + 1e-3 for before, after in zip(cooled, cooled[1:], strict=False))
+
+
+@pytest.mark.parametrize("name", [name for name, kind in METRICS.items() if hasattr(kind, "smooth")])
+def test_every_smooth_metric(name):
+    corpus = lists(name)
+    trainer = MinRisk(iterations=30, t1=0.2)
+    model = trainer.fit(corpus)
+    sign = 1 if corpus.metric.higher_is_better else -1
+    assert sign * model.scores_["dev"] >= sign * best_single(corpus) - 1e-9
+    assert np.isfinite(list(model.weights.values())).all()
+
+
+def test_alpha():
+    corpus = lists("bleu")
+    assert MinRisk(alpha=50.0).fit(corpus).scores_["dev"] >= best_single(corpus)
+
+
+def test_several_references():
+    corpus = lists("bleu")
+    more = [(refs[0], f"{refs[0]} ant") for refs in corpus.references]
+    corpus = corpus.with_metric(BLEU(), more)
+    assert MinRisk(order=2).fit(corpus).scores_["dev"] >= best_single(corpus)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_sparse_features(schedule):
+    corpus = lists("wer", sparse=True)
+    model = MinRisk(schedule=schedule).fit(corpus)
+    assert set(model.weights) == {*corpus.feature_names, *corpus.sparse_names}
+    assert any(model.weights[name] for name in corpus.sparse_names)
+    dense = replace(corpus, sparse=None, sparse_names=())
+    without = MinRisk(schedule=schedule, polish=False).fit(dense)
+    assert model.scores_["dev"] <= without.scores_["dev"] + 1e-9  # WER: eight more columns can only help on dev
+    only = replace(corpus, features=np.zeros((corpus.hypotheses, 0)), feature_names=())
+    assert MinRisk(schedule=schedule).fit(only).scores_["dev"] < 100
+
+
+# where to stop ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("metric", ["wer", "bleu"])
+def test_held_out_lists_choose_the_best_point_of_the_path(schedule, metric):
+    for seed in SEEDS:
+        corpus, heldout = lists(metric, seed, noise=0.6), lists(metric, 50 + seed, noise=0.6)
+        trainer = MinRisk(schedule=schedule)
+        model = trainer.fit(corpus, heldout)
+        path = [h["heldout"] for h in trainer.result_.history]
+        assert model.scores_["heldout"] == (max(path) if metric == "bleu" else min(path))
+        assert model.scores_["dev"] == trainer.result_.history[path.index(model.scores_["heldout"])]["dev"]
+
+
+def test_patience_ends_the_path():
+    shorter = []
+    for seed in range(1, 7):
+        corpus, heldout = lists("wer", seed, noise=1.0), lists("wer", 50 + seed, noise=1.0)
+        steps = []
+        for patience in (1, 1000):
+            trainer = MinRisk(patience=patience)
+            trainer.fit(corpus, heldout)
+            steps.append(len(trainer.result_.history))
+        assert steps[0] <= steps[1]
+        shorter.append(steps[0] < steps[1])
+    assert any(shorter)
+
+
+def test_folds_choose_a_step_of_the_path():
+    for seed in SEEDS:
+        corpus = lists("wer", seed, noise=1.0)
+        whole = MinRisk(polish=False)
+        whole.fit(corpus)
+        trainer = MinRisk(folds=4, seed=seed)
+        model = trainer.fit(corpus)
+        history = trainer.result_.history
+        assert 1 <= len(history) <= len(whole.result_.history)
+        assert history == whole.result_.history[: len(history)]  # the same path, only shorter
+        assert model.scores_["dev"] == history[-1]["dev"]
+        assert dict(MinRisk(folds=4, seed=seed).fit(corpus).weights) == dict(model.weights)
+
+
+def test_folds_are_not_used_with_held_out_lists():
+    corpus, heldout = lists("wer"), lists("wer", 60)
+    assert dict(MinRisk(folds=3).fit(corpus, heldout).weights) == dict(MinRisk().fit(corpus, heldout).weights)
+
+
+@pytest.mark.parametrize("metric", ["wer", "bleu", "f1"])
+def test_polishing_never_harms_on_dev(metric):
+    for seed in SEEDS:
+        corpus = lists(metric, seed, noise=0.8)
+        sign = 1 if corpus.metric.higher_is_better else -1
+        with_it, without = MinRisk(polish=True), MinRisk(polish=False)
+        better, worse = with_it.fit(corpus).scores_["dev"], without.fit(corpus).scores_["dev"]
+        assert sign * better >= sign * worse - 1e-9
+        assert with_it.result_.value == pytest.approx(better)
+        assert ("then" in with_it.result_.message) == (sign * better > sign * worse + 1e-9)
+
+
+# what must not matter --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"schedule": "gamma", "order": 1}, {"folds": 3}])
+def test_threads(options):
+    corpus = lists("bleu", 4, segments_=80)
+    found = [dict(MinRisk(threads=threads, **options).fit(corpus).weights) for threads in (1, 2, 3)]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("factors", [(1e-6, 1.0, 1e6), (1e6, 1e-6, 1e-3)])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_units_of_features(factors, schedule):
+    for seed in SEEDS:
+        corpus = lists("bleu", seed)
+        plain = MinRisk(schedule=schedule, polish=False).fit(corpus)
+        scaled = with_scaled(corpus, factors)
+        other = MinRisk(schedule=schedule, polish=False).fit(scaled)
+        assert np.array_equal(other.predict(scaled), plain.predict(corpus))
+        for name, factor in zip(corpus.feature_names, factors, strict=True):
+            assert other.weights[name] * factor == pytest.approx(plain.weights[name], rel=1e-3, abs=1e-3)
+
+
+def test_the_start_hardly_matters():
+    """The first steps are nearly flat, so paths from elsewhere end as well (unlike a single climb)."""
+    ends = []
+    for start in (None, {"first": 3.0}, {"second": -5.0, "third": 2.0}):
+        ends.append(MinRisk(start=start, polish=False).fit(lists("bleu", 5)).scores_["dev"])
+    assert max(ends) - min(ends) < 1.0
+
+
+def test_start_is_in_the_features_own_units():
+    corpus = lists()
+    scaled = with_scaled(corpus, (1024.0, 1.0, 1.0))
+    one = MinRisk(start={"first": 2.0}, polish=False).fit(corpus)
+    other = MinRisk(start={"first": 2.0 / 1024}, polish=False).fit(scaled)
+    assert np.array_equal(one.predict(corpus), other.predict(scaled))
+    with pytest.raises(ParameterError, match="start weights name 'frist'.*did you mean 'first'"):
+        MinRisk(start={"frist": 1.0}).fit(corpus)
+
+
+def test_a_strong_penalty_keeps_weights_near_zero():
+    corpus = lists("wer")
+    sizes = []
+    for variance in (1e-6, 1.0, 1e6):
+        trainer = MinRisk(schedule="both", variance=variance, polish=False)
+        trainer.fit(corpus)
+        sizes.append(float(np.abs(trainer.result_.weights).sum()))
+    assert sizes[0] < sizes[1] < sizes[2]
+
+
+def test_near_mert_on_dev():
+    """Both climb the same metric; on easy lists neither is far behind."""
+    gaps = []
+    for seed in SEEDS:
+        corpus = lists("bleu", seed)
+        gaps.append(MERT().fit(corpus).scores_["dev"] - MinRisk().fit(corpus).scores_["dev"])
+    assert np.median(gaps) < 2.0
+
+
+def test_progress():
+    calls = []
+    trainer = MinRisk(progress=lambda done, of: calls.append((done, of)))
+    trainer.fit(lists())
+    assert [done for done, _ in calls] == list(range(1, len(trainer.result_.history) + 1))
+    assert len({of for _, of in calls}) == 1
+    assert calls[-1][0] <= calls[-1][1]
+
+
+def test_lists_with_nothing_to_gain():
+    """All hypotheses equally good: no gradient, no complaint."""
+    corpus = lists("wer")
+    flat = replace(corpus, stats=np.tile([1.0, 5.0], (corpus.hypotheses, 1)))
+    model = MinRisk().fit(flat)
+    assert model.scores_["dev"] == 20.0
+    assert np.isfinite(list(model.weights.values())).all()
+    perfect = replace(corpus, stats=np.tile([0.0, 5.0], (corpus.hypotheses, 1)))
+    assert MinRisk().fit(perfect).scores_["dev"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"schedule": "warm"}, "'schedule' of MinRisk must be temperature, gamma or both, got 'warm'"),
+        ({"t0": 0.01, "t1": 1.0}, "MinRisk needs 0 < t1 <= t0"),
+        ({"t1": 0.0}, "MinRisk needs 0 < t1 <= t0"),
+        ({"cooling": 1.0}, "'cooling' of MinRisk must be between 0 and 1"),
+        ({"patience": 0}, "'patience' and 'iterations' of MinRisk must be >= 1"),
+        ({"variance": -1.0}, "'variance' of MinRisk must be > 0"),
+        ({"order": 3}, "'order' of .* must be 1 or 2, got 3"),
+    ],
+)
+def test_parameters(options, reason):
+    with pytest.raises(ParameterError, match=reason):
+        MinRisk(**options).fit(lists("wer"))
+
+
+def test_the_metric_of_the_lists_is_what_is_trained():
+    corpus = lists(WER())
+    trainer = MinRisk()
+    model = trainer.fit(corpus)
+    assert model.metric.startswith("WER|")
+    assert model.trainer["schedule"] == "temperature"
