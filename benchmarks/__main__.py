@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import reading, searching
+from benchmarks import kernels, reading, risk, searching
 
-BENCHMARKS = {"reading": reading.main, "searching": searching.main}
+BENCHMARKS = {
+    "reading": reading.main,
+    "searching": searching.main,
+    "risk": risk.main,
+    "kernels": kernels.main,
+}
 
 for name in sys.argv[1:] or BENCHMARKS:
     print(f"\n== {name}")

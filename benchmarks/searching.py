@@ -23,7 +23,7 @@ def main() -> None:
     lines = Lines(corpus.features / problem.scale, corpus.offsets, problem.stats, problem.metric)
     weights = np.random.default_rng(1).uniform(-1, 1, len(problem.names))
     scores, axis = lines.scores(weights), np.eye(len(weights))[0]
-    ours, (cuts, totals) = best_of(lambda: lines.intervals(scores, axis), 20)
+    ours, (cuts, _) = best_of(lambda: lines.intervals(scores, axis), 20)
     begin = time.perf_counter()
     expected = _plain(lines, scores, lines.columns[0], problem.stats)
     plain = time.perf_counter() - begin

@@ -45,7 +45,7 @@ def test_commands_of_the_readme(capfd: pytest.CaptureFixture[str]) -> None:
     assert ran >= 6
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/extending.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/extending.md", "docs/features.md"])
 def test_python_examples(name: str, tmp_path: Path) -> None:
     found = blocks(name, "python")
     assert found

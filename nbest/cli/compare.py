@@ -45,10 +45,11 @@ def compare(
     """
     from nbest.cli.comparing import show
     from nbest.cli.console import Console
-    from nbest.cli.loading import Source, columns, measure, read_lists, recipes
+    from nbest.cli.loading import Source, columns, measure, read_lists, wanted
     from nbest.cli.options import refuse_rest, separate
     from nbest.comparison import compare as run
     from nbest.errors import ParameterError
+    from nbest.features import fit_recipes
     from nbest.inspection import shared_segments
 
     if not test:
@@ -57,7 +58,6 @@ def compare(
     paths, given = separate(dev)
     how = measure(metric, given, tokenize, lowercase, column, None)
     refuse_rest(given, type(how.metric))
-    added = recipes(add)
     sets = {}
     for name, lists, references in (
         ("dev", paths, refs),
@@ -65,8 +65,9 @@ def compare(
         ("held-out", heldout, heldout_refs),
     ):
         if lists:
-            corpus = how.measured(read_lists(Source(lists, references, format), console))
-            sets[name] = columns(corpus, added, only, drop)
+            sets[name] = how.measured(read_lists(Source(lists, references, format), console))
+    added = fit_recipes(sets["dev"], wanted(add))
+    sets = {name: columns(corpus, added, only, drop) for name, corpus in sets.items()}
     for name in ("dev", "held-out"):
         shared = shared_segments(sets["test"], sets[name]) if name in sets else 0
         if shared:

@@ -104,16 +104,30 @@ def measure(
     return Measure(make_metric(name, **options), column, scores)
 
 
-def recipes(text: str | None) -> tuple[dict[str, Any], ...]:
-    """Recipes of features from `length,agreement` or `agreement:metric=cer:evidence=20`."""
+def wanted(text: str | None) -> tuple[dict[str, Any], ...]:
+    """Features to add, from `length,agreement` or `agreement:metric=cer,bins:bins=10:soft=true`."""
     out = []
     for part in (text or "").split(","):
         if part:
             kind, *options = part.split(":")
             look_up(FEATURES, kind, "feature")
+            if not all("=" in option for option in options):
+                raise ParameterError(f"options of a feature to add are NAME=VALUE, got {part!r}")
             pairs = dict(option.split("=", 1) for option in options)
-            out.append({"kind": kind, **{k: int(v) if v.isdigit() else v for k, v in pairs.items()}})
+            out.append({"kind": kind, **{name: _value(text) for name, text in pairs.items()}})
     return tuple(out)
+
+
+def _value(text: str) -> Any:
+    """A number, true or false, or the text itself."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def columns(corpus: NBest, added: Sequence[dict[str, Any]], only: str | None, drop: str | None) -> NBest:

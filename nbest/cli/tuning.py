@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nbest.cli.console import Console, number, print_json
-from nbest.cli.loading import Source, columns, measure, read_lists, recipes
+from nbest.cli.loading import Source, columns, measure, read_lists, wanted
 from nbest.cli.options import refuse_rest, separate, take
 from nbest.corpus import NBest, split
 from nbest.decisions import corpus_oracle
 from nbest.errors import ParameterError, look_up
+from nbest.features import fit_recipes
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model import LogLinear, load
+from nbest.model_arrays import detach
 from nbest.trainers import TRAINERS
 
 
@@ -54,15 +56,14 @@ def run(call: TuneCall) -> None:
     if call.heldout and call.split:
         raise ParameterError("give --heldout or --split, not both")
     begin = time.perf_counter()
-    added = recipes(call.add)
-
-    def ready(source: Source) -> NBest:
-        return columns(how.measured(read_lists(source, console)), added, call.only, call.drop)
-
-    dev = ready(Source(paths, call.refs, call.format))
-    heldout = ready(Source(call.heldout, call.heldout_refs, call.format)) if call.heldout else None
+    sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
+    corpora = [how.measured(read_lists(Source(lists, refs, call.format), console)) for lists, refs in sets]
+    tuned = split(corpora[0], 1.0 - call.split, call.split_seed)[0] if call.split else corpora[0]
+    added = fit_recipes(tuned, wanted(call.add))
+    corpora = [columns(corpus, added, call.only, call.drop) for corpus in corpora]
     if call.split:
-        dev, heldout = split(dev, 1.0 - call.split, call.split_seed)
+        corpora = list(split(corpora[0], 1.0 - call.split, call.split_seed))
+    dev, heldout = corpora[0], corpora[1] if len(corpora) > 1 else None
     loaded = time.perf_counter()
     model = train(kind, settings, dev, heldout, call.threads, console, call.method)
     model = replace(model, features=added)
@@ -94,7 +95,7 @@ def train(
 
 
 def _content(model: LogLinear) -> dict[str, Any]:
-    return {"weights": dict(model.weights), "features": [dict(r) for r in model.features]}
+    return {"weights": dict(model.weights), "features": detach(model.features)[0]}
 
 
 def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> None:

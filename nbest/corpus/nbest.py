@@ -179,6 +179,20 @@ class NBest:
             feature_names=(*self.feature_names, *names),
         )
 
+    def with_sparse(self, names: Sequence[str], columns: csr_array) -> NBest:
+        """The same lists with further sparse columns [H, len(names)]."""
+        taken = {*self.sparse_names, *self.feature_names}
+        twice = next((name for name in names if name in taken), None)
+        if twice is not None:
+            raise ParameterError(
+                f"these lists already have a feature {twice!r}; the same recipe cannot be applied twice"
+            )
+        if self.sparse is not None:
+            from scipy.sparse import csr_array, hstack
+
+            columns = csr_array(hstack([self.sparse, columns], format="csr"))
+        return replace(self, sparse=columns, sparse_names=(*self.sparse_names, *names))
+
     def only_features(self, names: Sequence[str]) -> NBest:
         """The same lists with only these dense columns, in this order."""
         missing = [name for name in names if name not in self.feature_names]

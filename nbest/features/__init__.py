@@ -29,6 +29,33 @@ FEATURES: dict[str, Callable[..., NBest]] = {
 """Features that can be added to any lists, by the name used on the command line."""
 
 
+def _fit_gaussians(corpus: NBest, kernels: int = 64, top: int = 8, seed: int = 1) -> dict[str, Any]:
+    return GaussianKernels(top=top).fit_ml(corpus, kernels, seed=seed)
+
+
+FITTED: dict[str, Callable[..., dict[str, Any]]] = {
+    "bins": lambda corpus, **options: Bins(**options).fit(corpus),
+    "gaussians": _fit_gaussians,
+}
+"""Features whose recipe must be fitted to a corpus first: `(corpus, **options) -> recipe`."""
+
+
+def fit_recipes(corpus: NBest, wanted: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Recipes for this corpus from what is wanted: kinds of `FITTED` are fitted, after the recipes before them."""
+    recipes: list[dict[str, Any]] = []
+    for want in wanted:
+        recipe = dict(want)
+        if recipe["kind"] in FITTED:
+            options = {key: value for key, value in recipe.items() if key != "kind"}
+            try:
+                recipe = FITTED[recipe["kind"]](corpus, **options)
+            except TypeError as error:
+                raise ParameterError(f"the feature {want['kind']!r} cannot be fitted so: {error}") from None
+        corpus = apply_recipes(corpus, [recipe])
+        recipes.append(recipe)
+    return tuple(recipes)
+
+
 def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
     """The lists with the columns of these recipes, in their order."""
     for recipe in recipes:
@@ -51,12 +78,14 @@ def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
 
 __all__ = [
     "FEATURES",
+    "FITTED",
     "Bins",
     "GaussianKernels",
     "agreement",
     "apply_recipes",
     "bins",
     "corpus_scale",
+    "fit_recipes",
     "frequency",
     "gaussians",
     "length",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,7 +98,7 @@ def bins(
         rows.append(row)
         columns.append(column + starts[j])
         data.append(entry)
-    return add_sparse(corpus, _columns(names, sizes), _matrix(corpus.hypotheses, int(starts[-1]), rows, columns, data))
+    return corpus.with_sparse(_columns(names, sizes), _matrix(corpus.hypotheses, int(starts[-1]), rows, columns, data))
 
 
 def seed_weights(recipe: Mapping[str, Any], weights: Mapping[str, float]) -> dict[str, float]:
@@ -124,19 +124,6 @@ def need_features(corpus: NBest, names: Sequence[str], owner: str) -> None:
         if name not in corpus.feature_names:
             known = _known(corpus.feature_names, name)
             raise CapabilityError(f"{owner} needs the feature {name!r} and these lists have none of that name; {known}")
-
-
-def add_sparse(corpus: NBest, names: Sequence[str], columns: csr_array) -> NBest:
-    """The same lists with further sparse columns [H, len(names)]."""
-    from scipy.sparse import csr_array, hstack
-
-    taken = set(corpus.sparse_names) | set(corpus.feature_names)
-    twice = next((name for name in names if name in taken), None)
-    if twice is not None:
-        raise ParameterError(f"these lists already have a feature {twice!r}; the same recipe cannot be applied twice")
-    if corpus.sparse is not None:
-        columns = csr_array(hstack([corpus.sparse, columns], format="csr"))
-    return replace(corpus, sparse=columns, sparse_names=(*corpus.sparse_names, *names))
 
 
 def check_soft(owner: str, sharpness: float, tolerance: float) -> None:

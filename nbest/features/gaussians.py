@@ -11,7 +11,7 @@ import numpy as np
 from nbest import segments
 from nbest.corpus import NBest
 from nbest.errors import CapabilityError, ParameterError
-from nbest.features.bins import add_sparse, need_features
+from nbest.features.bins import need_features
 from nbest.features.gaussian_em import Round, fit_mixture
 from nbest.features.gaussian_mixture import LIMIT, Mixture
 from nbest.features.gaussian_posteriors import largest, posteriors
@@ -154,7 +154,7 @@ def gaussians(
     _check("tolerance", "the feature 'gaussians'", "in [0, 1)", 0 <= tolerance < 1, tolerance)
     mixture = mixture_of(len(names), means, variances, priors)
     found = posteriors(mixture, standardised(corpus, names, centre, scale), top, tolerance, threads)
-    return add_sparse(corpus, [f"kernel:{m}" for m in range(len(mixture))], found)
+    return corpus.with_sparse([f"kernel:{m}" for m in range(len(mixture))], found)
 
 
 def mixture_of(width: int, means: Floats, variances: Floats, priors: Floats) -> Mixture:

@@ -11,11 +11,32 @@ import pytest
 
 from nbest.cli.main import main
 
-_WORDS = ["the", "a", "cat", "dog", "bird", "sat", "ran", "flew", "on", "over", "under", "house", "tree", "river", "then", "slowly", "quickly", "old", "young", "red"]
+_WORDS = [
+    "the",
+    "a",
+    "cat",
+    "dog",
+    "bird",
+    "sat",
+    "ran",
+    "flew",
+    "on",
+    "over",
+    "under",
+    "house",
+    "tree",
+    "river",
+    "then",
+    "slowly",
+    "quickly",
+    "old",
+    "young",
+    "red",
+]
 
 
 def write_lists(folder: Path, name: str, segments: int, seed: int) -> None:
-    """`name.nbest`, `name.ref` and `name.first`: noisy copies of random sentences; `am` knows of the errors, `lm` less."""
+    """`name.nbest`, `name.ref` and `name.first`: noisy copies of random sentences; `am` knows the errors best."""
     rng = np.random.default_rng(seed)
     lists, refs, first = [], [], []
     for i in range(segments):

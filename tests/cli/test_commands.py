@@ -80,6 +80,17 @@ def test_added_features_are_kept_in_the_model(run: Run, folder: Path) -> None:
     assert run("rerank", "test.nbest", "--model", "m.json").code == 0
 
 
+def test_fitted_features_are_kept_with_their_arrays(run: Run, folder: Path) -> None:
+    ran = run(*TUNE, "--method", "risk", "--add", "bins:bins=4,gaussians:kernels=3", "--split", "0.3", "-o", "m.json")
+    assert ran.code == 0, ran.err
+    assert (folder / "m.json.npz").exists()
+    model = nbest.load("m.json")
+    assert {"am", "lm:bin0", "kernel:2"} < set(model.weights)
+    assert len(run("rerank", "test.nbest", "--model", "m.json").out.splitlines()) == 60
+    (folder / "m.json.npz").unlink()
+    assert run("rerank", "test.nbest", "--model", "m.json").code == 2
+
+
 def test_moses_weight_files_in_and_out(run: Run, folder: Path) -> None:
     assert run(*TUNE, "--method", "likelihood", "-o", "weights.ini").code == 0
     assert (folder / "weights.ini").read_text().startswith("[weight]\n")
@@ -162,8 +173,8 @@ def test_identical_systems_have_p_one(run: Run, folder: Path) -> None:
 
 def test_compare_reports_every_method_once(run: Run) -> None:
     ran = run(
-        "compare", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--test", "test.nbest", "--test-refs", "test.ref",
-        "--methods", "likelihood,random", "--json",
+        "compare", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--test", "test.nbest",
+        "--test-refs", "test.ref", "--methods", "likelihood,random", "--json",
     )  # fmt: skip
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
