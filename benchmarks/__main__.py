@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import kernels, reading, risk, searching
+from benchmarks import kernels, methods, reading, risk, searching
 
 BENCHMARKS = {
     "reading": reading.main,
     "searching": searching.main,
     "risk": risk.main,
+    "methods": methods.main,
     "kernels": kernels.main,
 }
 

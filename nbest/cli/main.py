@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nbest.cli import compare, convert, demo, inspect, rerank, score, tune, warmup
+from nbest.cli import compare, convert, demo, inspect, rerank, score, study, tune, warmup
 from nbest.errors import NbestError
 
 _HELP = """Learn to pick the best of n: tune and rerank candidate lists by the metric that matters.
@@ -42,6 +42,7 @@ app.command("compare", context_settings=METHOD_OPTIONS)(compare.compare)
 app.command("inspect", context_settings=METHOD_OPTIONS)(inspect.inspect)
 app.command("convert")(convert.convert)
 app.command("warmup")(warmup.warmup)
+app.add_typer(study.app, name="study")
 
 
 def _version(asked: bool) -> None:

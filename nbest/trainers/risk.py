@@ -37,7 +37,7 @@ class MinRisk:
     BLEU (T is in the paper's units), t times about the rate / N for a rate such as WER; so one range fits all.
 
     With held-out lists the point of the path with the best held-out 1-best metric is taken, and cooling stops after
-    `patience` steps without a better one; without them the end of the path.
+    `patience` steps without a better one; without them the point with the best dev metric, the last of equals.
     Differs from the paper: any metric with a smooth formula; features are scaled inside by their spread; the quench has
     a quadratic penalty, without which theta grows by itself at once and doubling gamma has nothing left to do.
 
@@ -150,7 +150,7 @@ class _Path:
             goodness = self.problem.sign * record.get("heldout", record["dev"])
             if self.trainer.progress is not None:
                 self.trainer.progress(number + 1, len(steps))
-            if self.heldout is None or goodness > best[0]:
+            if stop is not None or goodness >= best[0]:
                 best, idle, fitted = (goodness, weights), 0, record["dev"]
             elif self.problem.sign * record["dev"] > self.problem.sign * fitted:
                 idle += 1  # better on dev without being better on held-out lists
