@@ -42,7 +42,7 @@ class MinRisk:
     a quadratic penalty, without which theta grows by itself at once and doubling gamma has nothing left to do.
 
     order      1: metric of expected totals, 2: with the covariance of totals (Taylor)
-    variance   sigma^2 of the penalty sum theta^2 / (2 N sigma^2), in scaled units (inf: none)
+    variance   sigma^2 of the penalty sum theta^2 / (2 N sigma^2) in scaled units, in the same nats (inf: none)
     start      weights to start from, in the features' own units (default 0)
     folds      without held-out lists, this many folds of the corpus choose where on the path to stop
     polish     where nothing chooses the stop: end with exact line searches along coordinates, as MERT does
@@ -163,11 +163,12 @@ class _Path:
         return Result(best[1], value, "converged", message, self.evaluations, tuple(self.history))
 
     def _schedule(self) -> Iterator[Risk]:
-        trainer, variance = self.trainer, self.trainer.variance * len(self.problem.corpus)
+        trainer = self.trainer
+        unit = self._unit() / max(1, int((self.problem.corpus.lengths > 0).sum()))
+        variance = trainer.variance / unit
         if trainer.schedule == "gamma":
             yield from (replace(self.base, gamma=2.0**k, variance=variance) for k in range(-6, 11))
             return
-        unit = self._unit() / max(1, int((self.problem.corpus.lengths > 0).sum()))
         t = trainer.t0
         while t >= trainer.t1 * (1 - 1e-9):
             penalty = variance if trainer.schedule == "both" else np.inf
