@@ -23,6 +23,14 @@ R = TypeVar("R")
 kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
 """How every kernel is compiled: cached on disk, without the interpreter lock."""
 
+fast_kernel = numba.njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"},
+)
+"""A kernel whose sums may be reordered so that they vectorise; for finite numbers."""
+
 
 def thread_count(threads: int | None) -> int:
     """The number of threads to use; None means all cores this process may run on."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nbest import segments
 from nbest.corpus.texts import Texts
-from nbest.jets import Value
-from nbest.metrics.rates import percent, smooth_rate, versioned
+from nbest.metrics.rates import Accuracy, versioned
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import tokens
 from nbest.parallel import kernel
@@ -18,7 +16,7 @@ from nbest.types import Floats, Ints, References
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenAccuracy:
+class TokenAccuracy(Accuracy):
     """Token accuracy in percent, higher is better: places where hypothesis and reference have the same token.
 
     Tokens are those of `str.split()`. Statistics: correct, total = the longer of the two lengths. Of several
@@ -28,24 +26,10 @@ class TokenAccuracy:
     lowercase: bool = False
 
     name = "accuracy"
-    higher_is_better = True
-    stat_names = ("correct", "total")
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, 2] correct places and all places."""
         return _places(texts, offsets, references, self.lowercase)
-
-    def score(self, totals: Floats) -> Floats:
-        """[...] accuracy of totals [..., 2]."""
-        return percent(totals[..., 0], totals[..., 1])
-
-    def smooth(self, s: Sequence[Value]) -> Value:
-        """The accuracy of expected totals."""
-        return smooth_rate(s[0], s[1])
-
-    def losses(self, stats: Floats) -> Floats:
-        """[H] number of wrong places."""
-        return np.asarray(stats[:, 1] - stats[:, 0])
 
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""
@@ -53,7 +37,7 @@ class TokenAccuracy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exact:
+class Exact(Accuracy):
     """Exact-match accuracy in percent, higher is better: hypotheses that equal a reference.
 
     Texts are compared as their sequences of words (`str.split()`), so white space is normalised.
@@ -63,25 +47,11 @@ class Exact:
     lowercase: bool = False
 
     name = "exact"
-    higher_is_better = True
-    stat_names = ("correct", "total")
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, 2] whether correct, and 1."""
         places = _places(texts, offsets, references, self.lowercase)
         return np.stack([places[:, 0] == places[:, 1], np.ones(len(places))], axis=1).astype(np.float64)
-
-    def score(self, totals: Floats) -> Floats:
-        """[...] accuracy of totals [..., 2]."""
-        return percent(totals[..., 0], totals[..., 1])
-
-    def smooth(self, s: Sequence[Value]) -> Value:
-        """The accuracy of expected totals."""
-        return smooth_rate(s[0], s[1])
-
-    def losses(self, stats: Floats) -> Floats:
-        """[H] 1 if wrong, else 0."""
-        return np.asarray(stats[:, 1] - stats[:, 0])
 
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""

@@ -11,8 +11,7 @@ import numpy as np
 from nbest import parallel, segments
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words
-from nbest.jets import Value
-from nbest.metrics.rates import error_rate, smooth_rate, versioned
+from nbest.metrics.rates import ErrorRate, versioned
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import tokens
 from nbest.types import Floats, Ints, References
@@ -22,7 +21,7 @@ _POINTS = 0x110000 - (_SURROGATES[1] - _SURROGATES[0])  # how many words a code 
 
 
 @dataclass(frozen=True, kw_only=True)
-class WER:
+class WER(ErrorRate):
     """Word error rate in percent, lower is better: 100 errors / reference words.
 
     Errors are the fewest insertions, deletions and substitutions of words (`str.split()`). Of several references
@@ -33,7 +32,6 @@ class WER:
     lowercase: bool = False
 
     name = "WER"
-    higher_is_better = False
     stat_names = ("errors", "ref_len")
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
@@ -45,25 +43,13 @@ class WER:
             hyps, refs = _renumbered(hyps, offsets, refs, groups)
         return _fewest(_strings(hyps), _strings(refs), refs.lengths(), owners, groups)
 
-    def score(self, totals: Floats) -> Floats:
-        """[...] error rate of totals [..., 2]."""
-        return error_rate(totals)
-
-    def smooth(self, s: Sequence[Value]) -> Value:
-        """Minus the error rate of expected totals."""
-        return -smooth_rate(s[0], s[1])
-
-    def losses(self, stats: Floats) -> Floats:
-        """[H] number of errors."""
-        return np.array(stats[:, 0])
-
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""
         return versioned(references, case="lc" if self.lowercase else "mixed", unit="word")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CER:
+class CER(ErrorRate):
     """Character error rate in percent, lower is better: 100 errors / reference characters (code points).
 
     White space at the ends never counts; within the text it counts as written if `spaces` (as in jiwer), else not.
@@ -74,7 +60,6 @@ class CER:
     spaces: bool = True
 
     name = "CER"
-    higher_is_better = False
     stat_names = ("errors", "ref_len")
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
@@ -87,18 +72,6 @@ class CER:
     def _plain(self, texts: Texts) -> list[str]:
         lines = [text.lower() for text in texts] if self.lowercase else list(texts)
         return [line.strip() for line in lines] if self.spaces else ["".join(line.split()) for line in lines]
-
-    def score(self, totals: Floats) -> Floats:
-        """[...] error rate of totals [..., 2]."""
-        return error_rate(totals)
-
-    def smooth(self, s: Sequence[Value]) -> Value:
-        """Minus the error rate of expected totals."""
-        return -smooth_rate(s[0], s[1])
-
-    def losses(self, stats: Floats) -> Floats:
-        """[H] number of errors."""
-        return np.array(stats[:, 0])
 
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -33,6 +35,43 @@ def smooth_rate(part: Value, whole: Value) -> Value:
 def smooth_log_rate(part: Value, whole: Value) -> Value:
     """log(part / whole) of expected totals, for plain arrays and jets; FLOOR is added to both."""
     return log(part + FLOOR) - log(whole + FLOOR)
+
+
+class ErrorRate:
+    """What metrics with the statistics errors and length share: lower is better."""
+
+    higher_is_better = False
+
+    def score(self, totals: Floats) -> Floats:
+        """[...] error rate of totals [..., 2]."""
+        return error_rate(totals)
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """Minus the error rate of expected totals."""
+        return -smooth_rate(s[0], s[1])
+
+    def losses(self, stats: Floats) -> Floats:
+        """[H] number of errors."""
+        return np.array(stats[:, 0])
+
+
+class Accuracy:
+    """What metrics with the statistics correct and total share: higher is better."""
+
+    higher_is_better = True
+    stat_names = ("correct", "total")
+
+    def score(self, totals: Floats) -> Floats:
+        """[...] accuracy of totals [..., 2]."""
+        return percent(totals[..., 0], totals[..., 1])
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """The accuracy of expected totals."""
+        return smooth_rate(s[0], s[1])
+
+    def losses(self, stats: Floats) -> Floats:
+        """[H] how many are wrong."""
+        return np.asarray(stats[:, 1] - stats[:, 0])
 
 
 def versioned(references: int, **options: object) -> str:

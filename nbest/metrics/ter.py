@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from nbest.corpus.texts import Texts
-from nbest.jets import Value
-from nbest.metrics.rates import error_rate, smooth_rate
+from nbest.metrics.rates import ErrorRate
 from nbest.metrics.references import flatten
 from nbest.types import Floats, Ints, References
 
 
 @dataclass(frozen=True, kw_only=True)
-class TER:
+class TER(ErrorRate):
     """Translation edit rate in percent, lower is better: 100 edits / average reference length.
 
     Snover et al. (2006), AMTA 223-231, as sacrebleu computes it: edits are insertions, deletions, substitutions and
@@ -30,7 +28,6 @@ class TER:
     case_sensitive: bool = False
 
     name = "TER"
-    higher_is_better = False
     stat_names = ("edits", "ref_len")
 
     def _sacrebleu(self) -> Any:
@@ -52,18 +49,6 @@ class TER:
                     done[line] = ter._compute_segment_statistics(line, known)
                 out[h] = done[line]
         return out
-
-    def score(self, totals: Floats) -> Floats:
-        """[...] edit rate of totals [..., 2]."""
-        return error_rate(totals)
-
-    def smooth(self, s: Sequence[Value]) -> Value:
-        """Minus the error rate of expected totals."""
-        return -smooth_rate(s[0], s[1])
-
-    def losses(self, stats: Floats) -> Floats:
-        """[H] number of edits."""
-        return np.array(stats[:, 0])
 
     def signature(self, references: int = 1) -> str:
         """sacrebleu's signature."""

@@ -9,22 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from nbest import segments
 from nbest.intrinsics import fast_exp, fmax
-from nbest.parallel import kernel, over_ranges
+from nbest.parallel import fast_kernel, kernel, over_ranges
 from nbest.types import Floats, Ints
 
 _BLOCK = 32  # segments whose gradients are summed together
-
-_fast = numba.njit(
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"},
-)
 
 
 @dataclass
@@ -140,19 +132,19 @@ def _lay_out(rows, offsets, factors, centred, out):
                 out[low * width + c * size + k] = (rows[low + k, c] - mean) * factors[c]
 
 
-@_fast
+@fast_kernel
 def _add(out, factor, column):
     for k in range(len(out)):
         out[k] += factor * column[k]
 
 
-@_fast
+@fast_kernel
 def _add_three(out, f0, c0, f1, c1, f2, c2):
     for k in range(len(out)):
         out[k] += f0 * c0[k] + f1 * c1[k] + f2 * c2[k]
 
 
-@_fast
+@fast_kernel
 def _dot(x, y):
     total = 0.0
     for k in range(len(x)):
@@ -160,7 +152,7 @@ def _dot(x, y):
     return total
 
 
-@_fast
+@fast_kernel
 def _dot_three(x, y, z):
     total = 0.0
     for k in range(len(x)):
@@ -168,13 +160,13 @@ def _dot_three(x, y, z):
     return total
 
 
-@_fast
+@fast_kernel
 def _add_product(out, factor, x, y):
     for k in range(len(out)):
         out[k] += factor * (np.float64(x[k]) * y[k])
 
 
-@_fast
+@fast_kernel
 def _maximum(values):
     top = -np.inf
     for k in range(len(values)):
@@ -182,7 +174,7 @@ def _maximum(values):
     return top
 
 
-@_fast
+@fast_kernel
 def _exponentials(scores, top, out):
     """Fill `out` with exp(score - top), leave score - top in `scores`; the sum."""
     total = 0.0
@@ -194,14 +186,14 @@ def _exponentials(scores, top, out):
     return total
 
 
-@_fast
+@fast_kernel
 def _scale(posterior, inverse, scores, shift, log_posterior):
     for k in range(len(posterior)):
         posterior[k] *= inverse
         log_posterior[k] = scores[k] - shift
 
 
-@_fast
+@fast_kernel
 def _shares(credit, posterior, mean, gamma):
     for k in range(len(credit)):
         credit[k] = gamma * posterior[k] * (credit[k] - mean)

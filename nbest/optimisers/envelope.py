@@ -11,24 +11,16 @@ over memory that is in cache, 17 times faster than sort and hull at K = 200. Tie
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from nbest.intrinsics import fmax, fmin
-from nbest.parallel import kernel
+from nbest.parallel import fast_kernel, kernel
 
 FAR = 1e200
 """Lines whose slopes hardly differ may cross beyond all numbers; such crossings are put here."""
 
-_fast = numba.njit(
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"},
-)
 
-
-@_fast
+@fast_kernel
 def _heights(a, b, x, out):
     """Fill `out` with a + x * b; the maximum."""
     top = -np.inf
@@ -47,7 +39,7 @@ def _first_equal(values, count, value):
     return found
 
 
-@_fast
+@fast_kernel
 def _outermost(a, b):
     """The lines that are highest at x = -inf and at x = +inf."""
     count = np.int32(len(a))

@@ -1,4 +1,7 @@
-"""Risk: gradients against differences, values against enumeration, limits, kernels against plain NumPy."""
+"""Risk: gradients against differences, values against enumeration, limits, kernels against plain NumPy.
+
+Long because every part runs over the same corpora and the same table of metrics (`CASES`).
+"""
 
 import math
 from dataclasses import dataclass, replace
