@@ -7,8 +7,10 @@ does not depend on the number of threads. Sums over segments are made by the cal
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeVar
 
 import numba
@@ -42,13 +44,26 @@ def thread_count(threads: int | None) -> int:
 
 
 def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> list[R]:
-    """`[function(x) for x in items]`, in order, on several threads."""
+    """`[function(x) for x in items]`, in order, on several threads; in turn when already on one of them."""
     items = list(items)
     workers = min(thread_count(threads), len(items))
-    if workers <= 1:
+    if workers <= 1 or getattr(_here, "busy", False):
         return [function(item) for item in items]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(function, items))
+
+    def work(item: T) -> R:
+        _here.busy = True
+        return function(item)
+
+    return list(_pool(workers).map(work, items))
+
+
+_here = threading.local()
+
+
+@cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """A pool that is kept: making one costs more than a pass over small lists."""
+    return ThreadPoolExecutor(workers)
 
 
 def over_ranges(function: Callable[[int, int], Any], offsets: Ints, threads: int | None = None) -> None:

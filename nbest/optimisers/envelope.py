@@ -98,11 +98,12 @@ def _doubled(array):
 
 
 @kernel
-def breakpoints(features, scores, direction, offsets, low, high, longest):
+def breakpoints(features, scores, direction, offsets, low, high, longest, stats):
     """Where the choice of a segment in low:high changes along `direction`.
 
-    `features` is [D, H], `scores` [H]. Returns the places x, the hypothesis left and the one taken at each (in segment
-    order), and each segment's choice at x = -inf (-1 where the list is empty).
+    `features` is [D, H], `scores` [H], `stats` [H, M]. Returns the places x (in segment order), the change of the
+    totals at each (taken here, where a list's statistics are in cache), and each segment's choice at x = -inf (-1 where
+    the list is empty).
     """
     slopes = np.empty(longest)
     heights = np.empty(longest)
@@ -110,9 +111,9 @@ def breakpoints(features, scores, direction, offsets, low, high, longest):
     lines = np.empty(longest + 1, np.int32)
     stack = np.empty(longest + 1, np.int32)
     room = max(64, 8 * (high - low))
+    width = stats.shape[1]
     place = np.empty(room)
-    old = np.empty(room, np.int64)
-    new = np.empty(room, np.int64)
+    change = np.empty(room * width)
     first = np.full(high - low, -1, np.int64)
     total = 0
     for i in range(low, high):
@@ -131,13 +132,13 @@ def breakpoints(features, scores, direction, offsets, low, high, longest):
         count = envelope(scores[start : start + size], b, heights[:size], cuts, lines, stack)
         first[i - low] = start + lines[0]
         while total + count > len(place):
-            place, old, new = _doubled(place), _doubled(old), _doubled(new)
+            place, change = _doubled(place), _doubled(change)
         for q in range(count):
             place[total] = cuts[q]
-            old[total] = start + lines[q]
-            new[total] = start + lines[q + 1]
+            for j in range(width):
+                change[total * width + j] = stats[start + lines[q + 1], j] - stats[start + lines[q], j]
             total += 1
-    return place[:total], old[:total], new[:total], first
+    return place[:total], change[: total * width].reshape((total, width)), first
 
 
 @kernel
@@ -177,10 +178,10 @@ def _sorted_order(values):
 
 
 @kernel
-def sweep(place, old, new, first, stats, tolerance):
+def sweep(place, change, first, stats, tolerance):
     """Sorted distinct cuts [E] and the totals [E+1, M] before, between and after them.
 
-    `place`, `old`, `new` and `first` are what `breakpoints` returns.
+    `place`, `change` and `first` are what `breakpoints` returns.
     Cuts nearer than `tolerance` (relative to their size, and absolute below 1) count as one.
     """
     order = _sorted_order(place)
@@ -200,8 +201,8 @@ def sweep(place, old, new, first, stats, tolerance):
             cuts[count] = x
             count += 1
             for j in range(width):
-                sums[count, j] = sums[count - 1, j] + (stats[new[i], j] - stats[old[i], j])
+                sums[count, j] = sums[count - 1, j] + change[i, j]
         else:
             for j in range(width):
-                sums[count, j] += stats[new[i], j] - stats[old[i], j]
+                sums[count, j] += change[i, j]
     return cuts[:count], sums[: count + 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,14 @@ import numpy as np
 from nbest.errors import NbestError
 from nbest.optimisers.result import Result
 from nbest.types import Floats
+
+
+@cache
+def _blas() -> Any:
+    """Control over BLAS threads: on vectors this short they only wait for each other."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def lbfgs(
@@ -44,7 +53,10 @@ def lbfgs(
 
     rounds: list[int] = []
     options = {"maxiter": iterations, "ftol": tolerance, "gtol": tolerance, "maxfun": 10 * iterations}
-    end = minimize(checked, np.asarray(start, np.float64), jac=True, method="L-BFGS-B", options=options, callback=after)
+    with _blas().limit(limits=1, user_api="blas"):
+        end = minimize(
+            checked, np.asarray(start, np.float64), jac=True, method="L-BFGS-B", options=options, callback=after
+        )
     message = end.message if isinstance(end.message, str) else end.message.decode()
     # the line search gives up where rounding hides any further gain: that is convergence for practical purposes
     done = end.status in (0, 99) or (end.status == 2 and "ABNORMAL" in message.upper())

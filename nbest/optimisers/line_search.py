@@ -45,18 +45,15 @@ class Lines:
         """Cuts [E], sorted, and the totals [E+1, M] before, between and after them."""
         n = len(self.offsets) - 1
         if threads == 1:
-            parts = [breakpoints(self.columns, scores, direction, self.offsets, 0, n, self.longest)]
-        else:
-            edges = np.linspace(0, n, threads + 1).astype(np.int64)
-            parts = parallel.each(
-                lambda t: breakpoints(
-                    self.columns, scores, direction, self.offsets, edges[t], edges[t + 1], self.longest
-                ),
-                range(threads),
-                threads,
-            )
-        place, old, new, first = (p[0] if len(p) == 1 else np.concatenate(p) for p in zip(*parts, strict=True))
-        return sweep(place, old, new, first, self.stats, _TOLERANCE)
+            return sweep(*self._breakpoints(scores, direction, 0, n), self.stats, _TOLERANCE)
+        edges = np.linspace(0, n, threads + 1).astype(np.int64)
+        ranges = list(zip(edges[:-1], edges[1:], strict=True))
+        parts = parallel.each(lambda ends: self._breakpoints(scores, direction, *ends), ranges, threads)
+        place, change, first = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return sweep(place, change, first, self.stats, _TOLERANCE)
+
+    def _breakpoints(self, scores: Floats, direction: Floats, low: int, high: int) -> tuple[Floats, Floats, Ints]:
+        return breakpoints(self.columns, scores, direction, self.offsets, low, high, self.longest, self.stats)
 
     def search(
         self, scores: Floats, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf), threads: int = 1

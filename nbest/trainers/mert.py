@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,6 +81,11 @@ class MERT:
                 raise ParameterError(f"'start' of MERT gives {name!r} {given}, against its sign {sign!r}")
 
 
+def climb(problem: Problem, weights: Mapping[str, float], threads: int | None) -> Result:
+    """Climb along coordinates from these weights until none gains; no restarts, no hops."""
+    return _Search(MERT(restarts=0, hops=0, start=dict(weights), threads=threads), problem).run()
+
+
 @dataclass
 class _Point:
     weights: Floats
@@ -138,7 +143,7 @@ class _Search:
         for _ in range(self.trainer.hops):
             size = 0.05 * np.abs(point.weights).mean() or 0.05
             moved = self._allowed(point.weights + size * rng.normal(size=len(point.weights)))
-            other = self._climb(_Point(moved, -np.inf), rng)
+            other = self._climb(_Point(moved, -np.inf), rng, goal=point.value)
             if other.value > point.value:
                 point = other
             self._tick()
@@ -151,35 +156,47 @@ class _Search:
 
     # one climb ---------------------------------------------------------------------------------------------------
 
-    def _climb(self, point: _Point, rng: np.random.Generator) -> _Point:
+    def _climb(self, point: _Point, rng: np.random.Generator, goal: float = -np.inf) -> _Point:
+        """Climb until nothing gains, or until `goal` is out of reach."""
         axes = np.flatnonzero(self.free)
         if len(axes) == 0:
             return _Point(point.weights, self._value(point.weights))
         scores = self.lines.scores(point.weights)
         climb = self._first_gain if self.trainer.ascent == "first" else self._best_gain
         while True:
-            point, scores = climb(point, scores, axes, rng)
+            point, scores = climb(point, scores, axes, rng, goal)
+            if point.value < goal:
+                return point
             moved = self._random_gain(point, scores, axes, rng)
             if moved is None:
                 return point
             point, scores = moved
 
     def _first_gain(
-        self, point: _Point, scores: Floats, axes: np.ndarray, rng: np.random.Generator
+        self, point: _Point, scores: Floats, axes: np.ndarray, rng: np.random.Generator, goal: float
     ) -> tuple[_Point, Floats]:
-        """Coordinates in random order, each gain taken at once, until a whole round brings none."""
+        """Coordinates in random order, each gain taken at once, until none is left.
+
+        Given up after a round that gained less than half of what the goal is still away.
+        """
         queue: list[int] = []
-        idle = 0
-        while idle < len(axes):
+        settled: set[int] = set()  # coordinates that cannot gain from here
+        before = -np.inf
+        while len(settled) < len(axes):
             if not queue:
-                queue = rng.permutation(axes).tolist()
-            moved = self._move(point, scores, self._axis(queue.pop()))
-            idle = idle + 1 if moved is None else 0
+                if point.value + 2.0 * (point.value - before) < goal:
+                    break
+                queue, before = rng.permutation(axes).tolist(), point.value
+            axis = queue.pop()
+            if axis in settled:
+                continue
+            moved = self._move(point, scores, self._axis(axis))
+            settled = settled | {axis} if moved is None else {axis}
             point, scores = moved or (point, scores)
         return point, scores
 
     def _best_gain(
-        self, point: _Point, scores: Floats, axes: np.ndarray, rng: np.random.Generator
+        self, point: _Point, scores: Floats, axes: np.ndarray, rng: np.random.Generator, goal: float
     ) -> tuple[_Point, Floats]:
         """The paper's update: search every coordinate, move along the one that gains most."""
         while True:

@@ -18,7 +18,7 @@ from nbest.objectives import Risk, Shard, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
 from nbest.trainers.base import Problem, finish, prepare
-from nbest.trainers.mert import MERT
+from nbest.trainers.mert import climb
 from nbest.types import Bools, Floats
 
 _AGREE = 1e-4  # expected and 1-best loss count as equal below this difference, in units of the formula
@@ -113,12 +113,10 @@ def _fold_totals(trainer: MinRisk, problem: Problem, out: Bools) -> list[Floats]
 
 def _polished(problem: Problem, end: Result, threads: int) -> Result:
     """Climb on along coordinates by exact line search."""
-    search = MERT(restarts=0, hops=0, start=dict(problem.model(end.weights).weights), threads=threads)
-    weights = problem.start(search.fit(problem.corpus).weights)
-    found = search.result_
-    if found is None or problem.sign * found.value <= problem.sign * end.value:
+    found = climb(problem, problem.model(end.weights).weights, threads)
+    if found.status != "converged" or problem.sign * found.value <= problem.sign * end.value:
         return end
-    return replace(end, weights=weights, value=found.value, message=f"{end.message}, then {found.message}")
+    return replace(end, weights=found.weights, value=found.value, message=f"{end.message}, then {found.message}")
 
 
 class _Path:

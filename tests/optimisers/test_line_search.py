@@ -138,10 +138,10 @@ def test_the_sort_on_many_near_equals():
 def test_breakpoints_of_ranges_join_to_those_of_the_whole(corpus, weights, direction, cut):
     columns, scores = np.ascontiguousarray(corpus.features.T), corpus.features @ weights
     longest = int(corpus.lengths.max(initial=0))
-    whole = breakpoints(columns, scores, direction, corpus.offsets, 0, len(corpus), longest)
+    whole = breakpoints(columns, scores, direction, corpus.offsets, 0, len(corpus), longest, corpus.stats)
     edges = sorted({0, min(cut, len(corpus)), len(corpus)})
     parts = [
-        breakpoints(columns, scores, direction, corpus.offsets, low, high, longest)
+        breakpoints(columns, scores, direction, corpus.offsets, low, high, longest, corpus.stats)
         for low, high in zip(edges[:-1], edges[1:], strict=True)
     ]
     for joined, expected in zip(zip(*parts, strict=True), whole, strict=True):
@@ -152,16 +152,18 @@ def test_many_breakpoints_grow_the_room():
     """One segment whose every line is on the envelope: tangents of a parabola."""
     slopes = np.arange(-200.0, 201.0)
     columns = np.stack([-(slopes**2) / 4, slopes])
-    place, old, new, first = breakpoints(columns, columns[0], np.array([0.0, 1.0]), np.array([0, 401]), 0, 1, 401)
+    numbers = np.arange(401.0)[:, None] ** 2
+    place, change, first = breakpoints(
+        columns, columns[0], np.array([0.0, 1.0]), np.array([0, 401]), 0, 1, 401, numbers
+    )
     assert first.tolist() == [0]
-    assert old.tolist() == list(range(400))
-    assert new.tolist() == list(range(1, 401))
+    assert change[:, 0].tolist() == np.diff(numbers[:, 0]).tolist()
     np.testing.assert_allclose(place, (slopes[1:] + slopes[:-1]) / 4)
 
 
 def test_near_breakpoints_are_one():
     place, stats = np.array([1.0, 1.0 + 1e-12, 2.0]), np.array([[0.0], [1.0], [3.0], [7.0]])
-    cuts, sums = sweep(place, np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([-1, 0]), stats, 1e-10)
+    cuts, sums = sweep(place, np.diff(stats, axis=0), np.array([-1, 0]), stats, 1e-10)
     assert cuts.tolist() == [1.0, 2.0]
     assert sums[:, 0].tolist() == [0, 3, 7]
 
