@@ -43,6 +43,7 @@ _HOME = {
     "WER": "metrics",
     "corpus_oracle": "decisions",
     "dedupe": "corpus",
+    "jackknife": "jackknife",
     "load": "model",
     "make_metric": "metrics",
     "mbr": "decisions",

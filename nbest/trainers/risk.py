@@ -119,6 +119,19 @@ def _polished(problem: Problem, end: Result, threads: int) -> Result:
     return replace(end, weights=found.weights, value=found.value, message=f"{end.message}, then {found.message}")
 
 
+def nat_per_segment(problem: Problem, risk: Risk, shard: Shard) -> float:
+    """One nat of the metric's logarithm for each filled segment, in units of its formula.
+
+    That is 1 / N for a log formula and about the rate / N for a rate: the unit of temperatures and penalties.
+    """
+    uniform = risk.moments(np.zeros(len(problem.names)), shard).mean
+    best = problem.corpus.totals(oracle(problem.corpus))
+    gain = abs(float(risk.formula(best) - risk.formula(uniform)))
+    low, high = (float(problem.metric.score(totals)) for totals in (uniform, best))
+    nats = abs(np.log(high) - np.log(low)) if low > 0 and high > 0 else 0.0
+    return max(gain / nats if nats > 1e-6 else gain, 1e-6) / max(1, int((problem.corpus.lengths > 0).sum()))
+
+
 class _Path:
     """One annealing path."""
 
@@ -162,7 +175,7 @@ class _Path:
 
     def _schedule(self) -> Iterator[Risk]:
         trainer = self.trainer
-        unit = self._unit() / max(1, int((self.problem.corpus.lengths > 0).sum()))
+        unit = nat_per_segment(self.problem, self.base, self.shard)
         variance = trainer.variance / unit
         if trainer.schedule == "gamma":
             yield from (replace(self.base, gamma=2.0**k, variance=variance) for k in range(-6, 11))
@@ -173,15 +186,6 @@ class _Path:
             yield replace(self.base, temperature=t * unit, variance=penalty)
             t *= trainer.cooling
         yield from (replace(self.base, gamma=2.0**k, variance=variance) for k in range(2, 11))
-
-    def _unit(self) -> float:
-        """One nat of the metric's logarithm in units of its formula: 1 for a log formula, about the rate for a rate."""
-        uniform = self.base.moments(np.zeros(len(self.problem.names)), self.shard).mean
-        best = self.problem.corpus.totals(oracle(self.problem.corpus))
-        gain = abs(float(self.base.formula(best) - self.base.formula(uniform)))
-        low, high = (float(self.problem.metric.score(totals)) for totals in (uniform, best))
-        nats = abs(np.log(high) - np.log(low)) if low > 0 and high > 0 else 0.0
-        return max(gain / nats if nats > 1e-6 else gain, 1e-6)
 
     def _optimise(self, risk: Risk, weights: Floats) -> Floats:
         def function(point: Floats) -> tuple[float, Floats]:

@@ -13,6 +13,7 @@ from nbest.model import LogLinear
 from nbest.objectives import Risk, value_and_gradient
 from nbest.optimisers import OPTIMISERS, Result
 from nbest.trainers.base import finish, prepare
+from nbest.trainers.risk import nat_per_segment
 from nbest.types import Floats
 
 
@@ -24,7 +25,7 @@ class SoftBLEU:
     penalty (`alpha`); it is `Risk` of order 1 at gamma 1 without annealing. Differs: any metric with a smooth formula
     (for WER it is the expected error rate); weights and prior are in units of features scaled by their spread.
 
-    variance    sigma^2 of the prior, sum theta^2 / (2 N sigma^2) for N segments (inf: none)
+    variance    sigma^2 of the prior, sum theta^2 / (2 N sigma^2) for N segments, in the units of MinRisk (inf: none)
     entropy     weight of the entropy, in nats of the metric's logarithm for each segment, as t of MinRisk
     alpha       sharpness of the sigmoid brevity penalty, per word of difference in length (BLEU only)
     optimiser   rprop, lbfgs or adaptive
@@ -55,12 +56,12 @@ class SoftBLEU:
         risk = Risk(
             problem.metric,
             order=1,
-            temperature=self.entropy / max(1, len(corpus)),
-            variance=self.variance * max(1, len(corpus)),
             alpha=self.alpha if isinstance(problem.metric, BLEU) else None,
             segments=len(corpus),
             threads=self.threads,
         )
+        unit = nat_per_segment(problem, risk, shard)
+        risk = replace(risk, temperature=self.entropy * unit, variance=self.variance / unit)
         best: list[tuple[float, Floats]] = []
 
         def after(iteration: int, weights: Floats, value: float) -> bool:
