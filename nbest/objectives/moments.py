@@ -58,10 +58,11 @@ class Blocked:
         count = len(self.offsets) - 1
         entropy, second = np.zeros(count), np.zeros((count, len(pairs)))
         longest = int(segments.lengths(self.offsets).max(initial=0))
+        own = _own_pairs(pairs, self.measures)
 
         def part(low: int, high: int) -> None:
             _posteriors(
-                self.columns, self.stats, self.offsets, low, high, weights * gamma, gamma, extra, pairs, longest,
+                self.columns, self.stats, self.offsets, low, high, weights * gamma, gamma, extra, pairs, own, longest,
                 self.posterior, self.log_posterior, self.means, second, entropy,
             )  # fmt: skip
 
@@ -87,11 +88,12 @@ class Blocked:
         slopes = linear - 2.0 * (self.means @ quadratic)
         curves = np.array([quadratic[a, b] * (1.0 if a == b else 2.0) for a, b in pairs])
         longest = int(segments.lengths(self.offsets).max(initial=0))
+        own = _own_pairs(pairs, self.measures)
 
         def part(low: int, high: int) -> None:
             _feature_sum(
-                self.columns, self.stats, self.offsets, blocks, low, high, slopes, curves, pairs, temperature, gamma,
-                longest, self.posterior, self.log_posterior, share, gradients,
+                self.columns, self.stats, self.offsets, blocks, low, high, slopes, curves, pairs, own, temperature,
+                gamma, longest, self.posterior, self.log_posterior, share, gradients,
             )  # fmt: skip
 
         over_ranges(part, self.offsets[blocks], threads)
@@ -108,6 +110,15 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(self.mean + other.mean, self.covariance + other.covariance, self.entropy + other.entropy)
+
+
+def _own_pairs(pairs: Ints, measures: int) -> Ints:
+    """[M] which pair is that of a statistic with itself; -1 where it is not wanted."""
+    own = np.full(measures, -1, np.int64)
+    for q, (a, b) in enumerate(pairs):
+        if a == b:
+            own[a] = q
+    return own
 
 
 def _narrow(stats: Floats) -> type:
@@ -150,6 +161,26 @@ def _dot(x, y):
     for k in range(len(x)):
         total += x[k] * y[k]
     return total
+
+
+@fast_kernel
+def _two_moments(p, x):
+    """Mean of x and of its square."""
+    first = 0.0
+    second = 0.0
+    for k in range(len(p)):
+        value = np.float64(x[k])
+        part = p[k] * value
+        first += part
+        second += part * value
+    return first, second
+
+
+@fast_kernel
+def _add_quadratic(out, slope, curve, x):
+    for k in range(len(out)):
+        value = np.float64(x[k])
+        out[k] += value * (slope + curve * value)
 
 
 @fast_kernel
@@ -201,7 +232,7 @@ def _shares(credit, posterior, mean, gamma):
 
 @kernel
 def _posteriors(
-    columns, stats, offsets, low, high, weights, gamma, extra, pairs, longest,
+    columns, stats, offsets, low, high, weights, gamma, extra, pairs, own, longest,
     posterior, log_posterior, means, second, entropy,
 ):  # fmt: skip
     width = len(weights)
@@ -233,15 +264,21 @@ def _posteriors(
         entropy[i] = shift - _dot(p, scores)
         s = stats[start * measures : end * measures].reshape((measures, size))
         for j in range(measures):
-            means[i, j] = _dot(p, s[j])
+            if own[j] < 0:
+                means[i, j] = _dot(p, s[j])
+            else:
+                mean, square = _two_moments(p, s[j])
+                means[i, j] = mean
+                second[i, own[j]] = square - mean * mean
         for q in range(len(pairs)):
             a, b = pairs[q, 0], pairs[q, 1]
-            second[i, q] = _dot_three(p, s[a], s[b]) - means[i, a] * means[i, b]
+            if a != b:
+                second[i, q] = _dot_three(p, s[a], s[b]) - means[i, a] * means[i, b]
 
 
 @kernel
 def _feature_sum(
-    columns, stats, offsets, blocks, low, high, slopes, curves, pairs, temperature, gamma,
+    columns, stats, offsets, blocks, low, high, slopes, curves, pairs, own, temperature, gamma,
     longest, posterior, log_posterior, share, gradients,
 ):  # fmt: skip
     width = gradients.shape[1]
@@ -257,10 +294,13 @@ def _feature_sum(
             credit[:] = 0.0
             s = stats[start * measures : end * measures].reshape((measures, size))
             for j in range(measures):
-                if slopes[i, j] != 0.0:
+                curve = curves[own[j]] if own[j] >= 0 else 0.0
+                if curve != 0.0:
+                    _add_quadratic(credit, slopes[i, j], curve, s[j])
+                elif slopes[i, j] != 0.0:
                     _add(credit, slopes[i, j], s[j])
             for q in range(len(pairs)):
-                if curves[q] != 0.0:
+                if curves[q] != 0.0 and pairs[q, 0] != pairs[q, 1]:
                     _add_product(credit, curves[q], s[pairs[q, 0]], s[pairs[q, 1]])
             if temperature != 0.0:
                 _add(credit, temperature, log_posterior[start:end])
