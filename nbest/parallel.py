@@ -54,15 +54,15 @@ def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = N
         _here.busy = True
         return function(item)
 
-    return list(_pool(workers).map(work, items))
+    return list(_pool(workers, os.getpid()).map(work, items))
 
 
 _here = threading.local()
 
 
 @cache
-def _pool(workers: int) -> ThreadPoolExecutor:
-    """A pool that is kept: making one costs more than a pass over small lists."""
+def _pool(workers: int, process: int) -> ThreadPoolExecutor:
+    """A pool that is kept, one a process (threads do not survive a fork): making one costs more than a small pass."""
     return ThreadPoolExecutor(workers)
 
 
