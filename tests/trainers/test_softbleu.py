@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,13 +47,21 @@ def scaled_weights(corpus, model):
     return np.array([model.weights[name] for name in corpus.feature_names]) * corpus_scale(corpus, within_scale(corpus))
 
 
+def unit(corpus, **options):
+    """A nat of the metric's logarithm for each filled segment, in units of its formula: from uniform to the oracle."""
+    parts = [corpus.stats[low:high] for low, high in pairwise(corpus.offsets) if high > low]
+    uniform = sum(part.mean(axis=0) for part in parts)
+    best = sum(part[corpus.metric.losses(part).argmin()] for part in parts)
+    gain = corpus.metric.smooth(best, **options) - corpus.metric.smooth(uniform, **options)
+    return abs(gain / np.log(corpus.metric.score(best) / corpus.metric.score(uniform))) / len(parts)
+
+
 def objective(corpus, weights, variance=np.inf, entropy=0.0, alpha=100.0):
     """What SoftBLEU minimises, at weights in scaled units."""
     count = len(corpus)
+    nat = unit(corpus, alpha=alpha, segments=count)
     shard = Shard(corpus, corpus_scale(corpus, within_scale(corpus)), corpus.metric.losses(corpus.stats))
-    risk = Risk(
-        corpus.metric, order=1, temperature=entropy / count, variance=variance * count, alpha=alpha, segments=count
-    )
+    risk = Risk(corpus.metric, order=1, temperature=entropy * nat, variance=variance / nat, alpha=alpha, segments=count)
     return value_and_gradient(risk, weights, [shard], 1)
 
 
@@ -158,7 +167,7 @@ def test_for_an_error_rate_it_is_the_expected_rate():
     scale = corpus_scale(corpus, within_scale(corpus))
     p = segments.softmax(corpus.features @ (trainer.result_.weights / scale), corpus.offsets)
     errors, words = p @ corpus.stats
-    penalty = float(trainer.result_.weights @ trainer.result_.weights) / (2 * len(corpus))
+    penalty = float(trainer.result_.weights @ trainer.result_.weights) / 2 * unit(corpus)
     least = min(entry["value"] for entry in trainer.result_.history)
     assert least == pytest.approx(errors / (words + 0.1) + penalty, rel=1e-6)
 
