@@ -111,7 +111,7 @@ def _torch(corpus: NBest, scale: Floats, weights: Floats) -> tuple[float, tuple[
         covariance = torch.einsum("ik,ika,ikb->ab", p, centred, centred)
         value = -_torch_bleu(torch, means.sum(dim=0), covariance)
         value.backward()
-        return float(value), w.grad.numpy()
+        return float(value.detach()), w.grad.numpy()
 
     return best_of(function, 5)
 
