@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 
 import numpy as np
@@ -10,8 +11,9 @@ from nbest import formats
 from nbest.corpus import NBest, Texts, prune
 from nbest.decisions import mbr
 from nbest.errors import look_up
-from nbest.metrics import METRICS, make_metric
-from nbest.trainers import MERT, GridSearch, MaxLikelihood, MinRisk, RandomSearch
+from nbest.features import apply_recipes, fit_recipes
+from nbest.metrics import METRICS, External, make_metric
+from nbest.trainers import MERT, GridSearch, MaxLikelihood, MinRisk, RandomSearch, SoftBLEU
 
 SETS = ("tune", "heldout", "test")
 
@@ -42,5 +44,9 @@ def exercise() -> None:
                 RandomSearch(trials=2),
             ):
                 mbr(trainer.fit(corpus), corpus, gain=name)
+    external = replace(corpus, metric=External(), stats=External().stats_of(features[:, 0] * 1.5))
+    SoftBLEU(iterations=5, optimiser="lbfgs").fit(external)
+    MERT(restarts=1, hops=0).fit(external)
+    apply_recipes(external, fit_recipes(external, [{"kind": "bins", "bins": 2}, {"kind": "gaussians", "kernels": 2}]))
     lines = "".join(f"{h // 3} ||| {text} ||| F= 1 {h}.5\n" for h, text in enumerate(texts))
     formats.FORMATS["moses"].read("-", data=lines.encode())

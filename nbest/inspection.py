@@ -9,7 +9,7 @@ import numpy as np
 from nbest import segments
 from nbest.corpus import NBest
 from nbest.corpus.operations import first_of_equals
-from nbest.decisions import corpus_oracle, random_score
+from nbest.decisions import corpus_oracle, first, random_score
 from nbest.features import within_scale
 from nbest.metrics import External
 from nbest.types import Bools, Floats, Ints
@@ -75,8 +75,8 @@ def inspect(corpus: NBest, other: NBest | None = None) -> Inspection:
 
 
 def first_choice(corpus: NBest) -> Ints:
-    """[N] the first hypothesis of each list, which is the system's own best in most files; -1 where it is empty."""
-    return np.where(corpus.lengths > 0, corpus.offsets[:-1], -1)
+    """[N] the first hypothesis of each list; -1 where it is empty."""
+    return first(None, corpus)
 
 
 def _feature(corpus: NBest, d: int, spread: float) -> Feature:
@@ -156,7 +156,7 @@ def _score_findings(corpus: NBest, features: tuple[Feature, ...], scores: dict[s
         if sign * feature.score < sign * scores["random"] < sign * feature.reverse_score:
             found.append(
                 f"feature {feature.name!r} looks like a cost: the smallest scores {feature.reverse_score:.2f}, "
-                f"the largest {feature.score:.2f} (random {scores['random']:.2f}); its weight should be negative"
+                f"the largest {feature.score:.2f} (random {scores['random']:.2f}): is its sign right?"
             )
     if sign * scores["oracle"] <= sign * scores["first"] + 1e-9:
         found.append("the first hypothesis is already the best of every list: there is nothing to gain")

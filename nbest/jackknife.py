@@ -13,6 +13,7 @@ from nbest import segments
 from nbest.corpus import NBest, Texts
 from nbest.corpus.operations import _per_segment, _stack
 from nbest.errors import ParameterError
+from nbest.randomness import generator
 from nbest.types import Ints
 
 Item = TypeVar("Item")
@@ -29,7 +30,7 @@ def fold_indices(count: int, folds: int = 10, *, shuffle: bool = False, seed: in
         raise ParameterError(f"'folds' of jackknife must be >= 2, got {folds}")
     if folds > count:
         raise ParameterError(f"'folds' of jackknife must be at most the number of items, got {folds} for {count} items")
-    order = np.random.default_rng(seed).permutation(count) if shuffle else np.arange(count)
+    order = generator(seed).permutation(count) if shuffle else np.arange(count)
     for part in np.array_split(order, folds):
         test = np.sort(part)
         yield np.setdiff1d(np.arange(count), test, assume_unique=True), test

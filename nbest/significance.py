@@ -13,6 +13,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.errors import ParameterError
+from nbest.randomness import generator
 from nbest.types import Bools, Floats, Metric
 
 _CHUNK = 1 << 22  # entries of a selection matrix handled at once
@@ -50,7 +51,7 @@ def permutation(
     Cost: one matrix product over the segments that differ.
     """
     _check(first, second, samples)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     change = second - first
     differs = np.flatnonzero((change != 0).any(axis=1))
     observed = abs(float(metric.score(second.sum(axis=0)) - metric.score(first.sum(axis=0))))
@@ -80,7 +81,7 @@ def bootstrap(metric: Metric, first: Floats, second: Floats, *, samples: int = 1
     the share of samples on the rarer side of 0, ties counted on both sides. Koehn (2004), EMNLP 388-395.
     """
     _check(first, second, samples)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     count = len(first)
     both = np.concatenate([first, second], axis=1)
     a, b = [], []

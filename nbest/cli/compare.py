@@ -48,10 +48,14 @@ def compare(
     from nbest.cli.loading import Source, columns, measure, read_lists, wanted
     from nbest.cli.options import refuse_rest, separate
     from nbest.comparison import compare as run
+    from nbest.corpus import split as cut
     from nbest.errors import ParameterError
     from nbest.features import fit_recipes
     from nbest.inspection import shared_segments
 
+    names = [name for name in methods.split(",") if name]
+    if not names:
+        raise ParameterError("--methods names none")
     if not test:
         raise ParameterError("nbest compare needs --test LISTS to report on")
     console = Console(quiet=quiet)
@@ -66,7 +70,9 @@ def compare(
     ):
         if lists:
             sets[name] = how.measured(read_lists(Source(lists, references, format), console))
-    added = fit_recipes(sets["dev"], wanted(add))
+    whole = sets["dev"]
+    tuned = whole if "held-out" in sets else cut(whole, 1.0 - split, seed)[0]
+    added = fit_recipes(tuned, wanted(add))  # held-out segments must not shape the features
     sets = {name: columns(corpus, added, only, drop) for name, corpus in sets.items()}
     for name in ("dev", "held-out"):
         shared = shared_segments(sets["test"], sets[name]) if name in sets else 0
@@ -78,7 +84,7 @@ def compare(
         table = run(
             sets["dev"],
             sets["test"],
-            [name for name in methods.split(",") if name],
+            names,
             heldout=sets.get("held-out"),
             holdout=split,
             common={"threads": threads, "seed": seed},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -75,8 +76,13 @@ class _Bar:
         self.what, self.start = what, time.monotonic()
         self.bar: Any = None
         self.task: Any = None
+        self.lock = threading.Lock()  # trainers report from several threads
 
     def update(self, done: int, total: int) -> None:
+        with self.lock:
+            self._update(done, total)
+
+    def _update(self, done: int, total: int) -> None:
         if self.bar is None:
             if time.monotonic() - self.start < _PATIENCE or done >= total:
                 return

@@ -42,6 +42,7 @@ def convert(
       nbest convert dev.jsonl dev.nbest --top 50 --dedupe
     """
     from nbest.cli.console import Console
+    from nbest.cli.loading import plain_value
     from nbest.corpus import dedupe as without_repeats
     from nbest.corpus import prune
     from nbest.errors import ParameterError
@@ -53,7 +54,7 @@ def convert(
         name, equals, value = pair.partition("=")
         if not equals:
             raise ParameterError(f"--option must be NAME=VALUE, got {pair!r}")
-        options[name] = {"true": True, "false": False}.get(value.lower(), int(value) if value.isdigit() else value)
+        options[name] = plain_value(value)
     corpus = read(source, source_format, **options)
     if refs:
         corpus = corpus.with_references(read_references(refs, corpus.ids))

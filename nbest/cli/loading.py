@@ -114,11 +114,11 @@ def wanted(text: str | None) -> tuple[dict[str, Any], ...]:
             if not all("=" in option for option in options):
                 raise ParameterError(f"options of a feature to add are NAME=VALUE, got {part!r}")
             pairs = dict(option.split("=", 1) for option in options)
-            out.append({"kind": kind, **{name: _value(text) for name, text in pairs.items()}})
+            out.append({"kind": kind, **{name: plain_value(text) for name, text in pairs.items()}})
     return tuple(out)
 
 
-def _value(text: str) -> Any:
+def plain_value(text: str) -> Any:
     """A number, true or false, or the text itself."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"

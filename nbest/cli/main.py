@@ -74,6 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
         return 1
+    except OSError as error:  # a full disk, a name too long
+        print(f"nbest: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -39,7 +39,7 @@ FormatName = Annotated[str | None, typer.Option("--format", "-f", help="Format o
 Threads = Annotated[
     int | None, typer.Option("--threads", "-j", min=1, help="Threads (default: all cores); never changes results.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, only errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, only warnings and errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Results as JSON on stdout.")]
 
 
@@ -55,6 +55,8 @@ def separate(words: list[str]) -> tuple[list[str], dict[str, str]]:
     while at < len(words):
         word = words[at]
         at += 1
+        if len(word) > 1 and word.startswith("-") and not word.startswith("--"):
+            raise ParameterError(f"unknown option {word}; see --help")
         if not word.startswith("--"):
             paths.append(word)
             continue

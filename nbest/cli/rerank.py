@@ -11,8 +11,10 @@ from nbest.cli import options as o
 
 def rerank(
     test: o.Lists,
-    model: Annotated[str, typer.Option("--model", help="Model of nbest tune, or a Moses weight file.")],
-    decision: Annotated[str, typer.Option("--decision", "-d", help="1best or mbr.")] = "1best",
+    model: Annotated[
+        str | None, typer.Option("--model", help="Model of nbest tune, or a Moses weight file; not for first.")
+    ] = None,
+    decision: Annotated[str, typer.Option("--decision", "-d", help="1best, mbr, or first (of each list).")] = "1best",
     gain: Annotated[str, typer.Option("--gain", help="What mbr measures: bleu, chrf, wer, cer, ...")] = "bleu",
     gamma: Annotated[
         float, typer.Option("--gamma", min=0.0, help="Sharpness of mbr's posterior; large is 1best.")
@@ -33,6 +35,8 @@ def rerank(
 
       nbest rerank test.nbest --model model.json > out.txt
 
+      nbest rerank test.nbest --decision first > first.txt
+
       nbest rerank test.nbest --model model.json --decision mbr --gain chrf -o out.txt
     """
     import json
@@ -40,18 +44,22 @@ def rerank(
     from nbest.cli.console import Console
     from nbest.cli.loading import Source, read_lists
     from nbest.decisions import DECISIONS
-    from nbest.errors import CapabilityError, look_up
+    from nbest.errors import CapabilityError, ParameterError, look_up
     from nbest.files import write_text
-    from nbest.model import load
+    from nbest.model import LogLinear, load
 
     console = Console(quiet=quiet)
     decide = look_up(DECISIONS, decision, "decision")
-    chosen_model = load(model)
+    if model is None and decision != "first":
+        raise ParameterError(f"nbest rerank --decision {decision} needs --model FILE")
+    if model == "-" and "-" in test:
+        raise ParameterError("only one input can come from standard input (-)")
+    chosen_model = LogLinear({}) if model is None else load(model)
     corpus = read_lists(Source(test, None, format), console)
     if corpus.texts is None:
         raise CapabilityError(f"{test[0]}: these lists carry no texts to choose from")
     unused = [name for name in corpus.feature_names if name not in chosen_model.weights]
-    if unused:
+    if unused and model is not None:
         console.say(f"{test[0]}: the model has no weight for {', '.join(unused)}; not used")
     with console.progress("deciding") as update:
         done = 0

@@ -11,7 +11,7 @@ from nbest.cli.console import Console, number, print_json, probability
 from nbest.cli.loading import measure
 from nbest.cli.options import refuse_rest, separate, settable
 from nbest.corpus import Texts
-from nbest.errors import FormatError, look_up
+from nbest.errors import FormatError, ParameterError, look_up
 from nbest.files import read_lines
 from nbest.formats import read_references
 from nbest.metrics import METRICS
@@ -46,6 +46,8 @@ def run(call: ScoreCall) -> None:
             raise FormatError(path, None, "the file is empty; expected one output a line")
     references = read_references(call.refs, sizes[paths[0]])
     names = [name for name in call.metric.split(",") if name]
+    if not names:
+        raise ParameterError(f"--metric names none; known: {', '.join(METRICS)}")
     rows: list[dict[str, Any]] = []
     for name in names:
         rows += _rows(name, call, given, systems, references, compare)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from nbest.cli.console import Console, number, print_json
@@ -55,6 +56,7 @@ def run(call: TuneCall) -> None:
     refuse_rest(given, kind, type(how.metric))
     if call.heldout and call.split:
         raise ParameterError("give --heldout or --split, not both")
+    _check_output(call)
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
     corpora = [how.measured(read_lists(Source(lists, refs, call.format), console)) for lists, refs in sets]
@@ -98,13 +100,21 @@ def _content(model: LogLinear) -> dict[str, Any]:
     return {"weights": dict(model.weights), "features": detach(model.features)[0]}
 
 
+def _check_output(call: TuneCall) -> None:
+    """Complain of an output that cannot be written now, not after the work."""
+    if call.output == "-":
+        return
+    if not Path(call.output).resolve().parent.is_dir():
+        raise ParameterError(f"the folder of the output {call.output!r} does not exist")
+    if call.output.endswith(".ini") and call.add:
+        raise ParameterError("a Moses weight file cannot hold added features; write .json, or tune without --add")
+
+
 def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> None:
     if output == "-":
         if not as_json:
             model.save("-")
     elif output.endswith(".ini"):
-        if model.features:
-            raise ParameterError("a Moses weight file cannot hold added features; write .json, or tune without --add")
         write_moses_weights(output, model.weights)
     else:
         model.save(output)

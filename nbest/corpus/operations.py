@@ -11,6 +11,7 @@ from nbest import segments
 from nbest.corpus.nbest import NBest
 from nbest.corpus.texts import concatenate
 from nbest.errors import CapabilityError, ParameterError
+from nbest.randomness import generator
 from nbest.types import Bools, Floats, Ints
 
 
@@ -21,7 +22,7 @@ def split(corpus: NBest, fraction: float, seed: int = 1) -> tuple[NBest, NBest]:
     count = round(fraction * len(corpus))
     if not 0 < count < len(corpus):
         raise ParameterError(f"cannot split {len(corpus)} segments by {fraction}: one part would be empty")
-    order = np.random.default_rng(seed).permutation(len(corpus))
+    order = generator(seed).permutation(len(corpus))
     return corpus.select(np.sort(order[:count])), corpus.select(np.sort(order[count:]))
 
 

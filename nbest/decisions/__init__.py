@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nbest.decisions.mbr import mbr
-from nbest.decisions.onebest import one_best
+from nbest.decisions.onebest import first, one_best
 from nbest.decisions.oracle import corpus_oracle, oracle, random_score
 from nbest.types import Ints
 
-DECISIONS: dict[str, Callable[..., Ints]] = {"1best": one_best, "mbr": mbr}
+DECISIONS: dict[str, Callable[..., Ints]] = {"1best": one_best, "first": first, "mbr": mbr}
 """Decisions by the name used on the command line."""
 
-__all__ = ["DECISIONS", "corpus_oracle", "mbr", "one_best", "oracle", "random_score"]
+__all__ = ["DECISIONS", "corpus_oracle", "first", "mbr", "one_best", "oracle", "random_score"]

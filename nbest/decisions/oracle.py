@@ -6,6 +6,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest
+from nbest.randomness import generator
 from nbest.types import Ints
 
 
@@ -41,7 +42,7 @@ def corpus_oracle(corpus: NBest, rounds: int = 1000) -> Ints:
 
 def random_score(corpus: NBest, seed: int = 1, draws: int = 20) -> float:
     """The metric of hypotheses drawn at random from each list, on average over `draws`."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     filled = corpus.lengths > 0
     drawn = []
     for _ in range(draws):

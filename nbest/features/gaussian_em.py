@@ -10,6 +10,7 @@ import numpy as np
 from nbest.features.gaussian_expect import expect
 from nbest.features.gaussian_mixture import LANES, ROWS, Mixture, padded_rows, padded_width
 from nbest.parallel import each
+from nbest.randomness import generator
 from nbest.types import Floats
 
 _CUTOFF = 20.0  # kernels less likely than the best one by this many nats (2e-9) are left out
@@ -44,7 +45,7 @@ def fit_mixture(
     (the maximum of the likelihood under that bound, so it never falls).
     Cost: up to H x kernels x D x 4 multiply-adds a round of the last size, and as many rounds in all before it.
     """
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     rows = padded_rows(x)
     variance = np.maximum(x.var(axis=0, dtype=np.float64), floor)
     mixture = Mixture(x.mean(axis=0, dtype=np.float64)[None], variance[None], np.zeros(1))

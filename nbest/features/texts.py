@@ -16,13 +16,13 @@ def length(corpus: NBest) -> NBest:
         raise CapabilityError("the feature 'length' needs the texts of the hypotheses and these lists carry none")
     (words,), _ = intern(corpus.texts)
     (chars,) = characters(corpus.texts)
-    return corpus.with_features(("words", "chars"), np.stack([words.lengths(), chars.lengths()], axis=1))
+    return _with(corpus, ("words", "chars"), np.stack([words.lengths(), chars.lengths()], axis=1))
 
 
 def rank(corpus: NBest) -> NBest:
     """Adds `rank`: minus the logarithm of the place in the list, 0 for the first."""
     place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)
-    return corpus.with_features(("rank",), -np.log1p(place))
+    return _with(corpus, ("rank",), -np.log1p(place))
 
 
 def frequency(corpus: NBest, cap: int = 5) -> NBest:
@@ -43,7 +43,7 @@ def frequency(corpus: NBest, cap: int = 5) -> NBest:
     columns = np.zeros((corpus.hypotheses, 2))
     np.add.at(columns[:, 0], owner, np.log(np.minimum(counts, cap) + 0.5))
     np.add.at(columns[:, 1], owner, -(counts <= 1).astype(np.float64))
-    return corpus.with_features(("frequency", "rare"), columns)
+    return _with(corpus, ("frequency", "rare"), columns)
 
 
 def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
@@ -60,10 +60,15 @@ def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
         raise CapabilityError("the feature 'agreement' needs the texts of the hypotheses and these lists carry none")
     kind = look_up(METRICS, metric, "metric")
     losses = expected_losses(kind(), corpus.texts, corpus.offsets, _by_place(corpus), evidence=evidence)
-    return corpus.with_features(("agreement",), -losses)
+    return _with(corpus, ("agreement",), -losses)
 
 
 def _by_place(corpus: NBest) -> Floats:
     place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)
     weights = 1.0 / (1.0 + place)
     return weights / np.repeat(segments.sums(weights, corpus.offsets), corpus.lengths)
+
+
+def _with(corpus: NBest, names: tuple[str, ...], columns: Floats) -> NBest:
+    """The lists with these columns, in place of any of the same names."""
+    return corpus.without_features(names).with_features(names, columns)

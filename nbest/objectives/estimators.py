@@ -23,6 +23,7 @@ import numpy as np
 from nbest import segments
 from nbest.errors import CapabilityError, ParameterError, look_up
 from nbest.jets import expand
+from nbest.randomness import generator
 from nbest.types import Floats, Ints
 
 Formula = Callable[[Sequence[Any]], Any]
@@ -141,7 +142,7 @@ def monte_carlo(
     """The mean of the formula over `samples` random choices of one hypothesis a list, and its standard error."""
     if samples < 2:
         raise ParameterError(f"'samples' of monte_carlo must be >= 2, got {samples}")
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     totals = np.zeros((samples, stats.shape[1]))
     for first, last in zip(offsets[:-1], offsets[1:], strict=True):
         if first < last:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,28 @@ from nbest.optimisers.result import Result
 from nbest.types import Floats
 
 
-@cache
-def _blas() -> Any:
-    """Control over BLAS threads: on vectors this short they only wait for each other."""
-    from threadpoolctl import ThreadpoolController
+class _OneBlasThread:
+    """While any L-BFGS runs, BLAS has one thread: on vectors this short its threads only wait for each other."""
 
-    return ThreadpoolController()
+    def __init__(self) -> None:
+        self.lock, self.users, self.limit = threading.Lock(), 0, None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self.lock:
+            self.users += 1
+            if self.users == 1:
+                self.limit = threadpool_limits(limits=1, user_api="blas")
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0 and self.limit is not None:
+                self.limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
 
 
 def lbfgs(
@@ -53,7 +69,7 @@ def lbfgs(
 
     rounds: list[int] = []
     options = {"maxiter": iterations, "ftol": tolerance, "gtol": tolerance, "maxfun": 10 * iterations}
-    with _blas().limit(limits=1, user_api="blas"):
+    with _one_blas_thread:
         end = minimize(
             checked, np.asarray(start, np.float64), jac=True, method="L-BFGS-B", options=options, callback=after
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from nbest.corpus import NBest
 from nbest.errors import ParameterError
+from nbest.randomness import generator
 from nbest.studies.base import Progress, Study, about, build, counting_failures
 from nbest.studies.charts import LineChart, Series
 from nbest.studies.picture import Picture
@@ -68,7 +69,7 @@ def learning(
     if not methods:
         raise ParameterError("the study learning needs at least one method, got none")
     jobs = [(r, size) for size in sizes for r in range(repeats if size < len(dev) else 1)]
-    orders = [np.random.default_rng([seed, r]).permutation(len(dev)) for r in range(repeats)]
+    orders = [generator(seed, r).permutation(len(dev)) for r in range(repeats)]
     rows: list[dict[str, Any]] = []
     with counting_failures("runs"):
         for repeat, size in jobs:

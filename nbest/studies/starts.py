@@ -13,6 +13,7 @@ from nbest.corpus import NBest
 from nbest.errors import CapabilityError, ParameterError
 from nbest.features import corpus_scale, within_scale
 from nbest.model import LogLinear
+from nbest.randomness import generator
 from nbest.studies.base import Progress, Study, about, build, counting_failures
 from nbest.studies.charts import Histogram
 from nbest.studies.picture import Picture
@@ -139,7 +140,7 @@ def _check(methods: Sequence[str], count: int, feature: str | None, names: Seque
 
 def _corners(width: int, count: int, seed: int) -> Floats:
     """[count, D] different corners of the cube in a fixed order; all of them where there are no more than `count`."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     if width <= 20:
         chosen = np.sort(rng.permutation(2**width)[:count])
         bits = chosen[:, None] >> np.arange(width) & 1

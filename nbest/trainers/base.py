@@ -75,7 +75,7 @@ def prepare(corpus: NBest, trainer: str, heldout: NBest | None = None, *, sparse
     if corpus.sparse is not None and not sparse:
         raise CapabilityError(
             f"{trainer} tunes dense features and these lists have {len(corpus.sparse_names)} sparse ones; "
-            "use --method likelihood, or drop them with dataclasses.replace(corpus, sparse=None, sparse_names=())"
+            "use risk, likelihood or softbleu, which take both"
         )
     if not corpus.feature_names and corpus.sparse is None:
         raise CapabilityError(f"{trainer} needs features and these lists have none; add some (--add length,agreement)")

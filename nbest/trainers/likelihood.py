@@ -31,6 +31,8 @@ class MaxLikelihood:
 
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
+        if self.iterations < 1:
+            raise ParameterError(f"'iterations' of MaxLikelihood must be >= 1, got {self.iterations}")
         problem = prepare(corpus, "MaxLikelihood", heldout, sparse=True)
         shard, objective = problem.shard(), Likelihood(self._variances(problem.names))
         start = np.zeros(len(problem.names))

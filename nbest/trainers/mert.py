@@ -13,6 +13,7 @@ from nbest.errors import ParameterError, _known
 from nbest.model import LogLinear
 from nbest.optimisers.line_search import Lines
 from nbest.optimisers.result import Result
+from nbest.randomness import generator
 from nbest.trainers.base import Problem, finish, prepare
 from nbest.types import Bools, Floats
 
@@ -122,7 +123,7 @@ class _Search:
         return self._result(best, history)
 
     def _starts(self) -> list[Floats]:
-        rng = np.random.default_rng([self.trainer.seed, 0])
+        rng = generator(self.trainer.seed, 0)
         drawn = [rng.uniform(-1.0, 1.0, len(self.useful)) for _ in range(self.trainer.restarts)]
         starts = [self._allowed(weights) for weights in drawn]
         return starts if self.trainer.start is None else [self._allowed(self.given), *starts]
@@ -133,13 +134,13 @@ class _Search:
         return np.where(self.free, bounded, self.given)
 
     def _climb_start(self, number: int, weights: Floats) -> _Point:
-        point = self._climb(_Point(weights, -np.inf), np.random.default_rng([self.trainer.seed, 1, number]))
+        point = self._climb(_Point(weights, -np.inf), generator(self.trainer.seed, 1, number))
         self._tick()
         return point
 
     def _hop(self, number: int, point: _Point) -> _Point:
         """Perturb and climb again, keeping what is better: iterated local search."""
-        rng = np.random.default_rng([self.trainer.seed, 2, number])
+        rng = generator(self.trainer.seed, 2, number)
         for _ in range(self.trainer.hops):
             size = 0.05 * np.abs(point.weights).mean() or 0.05
             moved = self._allowed(point.weights + size * rng.normal(size=len(point.weights)))

@@ -17,6 +17,7 @@ from nbest.model import LogLinear
 from nbest.objectives import Risk, Shard, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
+from nbest.randomness import generator
 from nbest.trainers.base import Problem, finish, prepare
 from nbest.trainers.mert import climb
 from nbest.types import Bools, Floats
@@ -73,17 +74,36 @@ class MinRisk:
         # by their spread over the corpus: features that grow with length then move later, which generalises better
         problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
         threads = parallel.thread_count(self.threads)
-        crossed = heldout is None and self.folds > 1
+        self._check_folds(corpus, heldout)
+        crossed = self.folds > 0
         end = _Path(self, problem, heldout, threads).run(self._stop(problem, threads) if crossed else None)
         if heldout is None and not crossed and self.polish and corpus.sparse is None:
             end = _polished(problem, end, threads)
         self.result_ = end
         return finish(self, problem, end, heldout)
 
+    def _check_folds(self, corpus: NBest, heldout: NBest | None) -> None:
+        if self.folds == 0:
+            return
+        if heldout is not None:
+            raise ParameterError("held-out lists and 'folds' of MinRisk both choose where to stop; give one of them")
+        if not 2 <= self.folds <= len(corpus):
+            limit = f"0 or between 2 and the number of segments ({len(corpus)})"
+            raise ParameterError(f"'folds' of MinRisk must be {limit}, got {self.folds}")
+
     def _stop(self, problem: Problem, threads: int) -> int:
         """After how many steps the metric of left-out folds is best."""
-        fold = np.random.default_rng(self.seed).permutation(len(problem.corpus)) % self.folds
-        paths = parallel.each(lambda f: _fold_totals(self, problem, fold == f), range(self.folds), threads)
+        fold = generator(self.seed).permutation(len(problem.corpus)) % self.folds
+        done: list[int] = []
+
+        def one(number: int) -> list[Floats]:
+            totals = _fold_totals(self, problem, fold == number)
+            done.append(number)
+            if self.progress is not None:
+                self.progress(len(done), self.folds + 1)  # and the path over all of the corpus
+            return totals
+
+        paths = parallel.each(one, range(self.folds), threads)
         steps = max(len(path) for path in paths)
         totals = np.sum([[path[min(t, len(path) - 1)] for t in range(steps)] for path in paths], axis=0)
         return int((problem.sign * problem.metric.score(totals)).argmax()) + 1
@@ -91,8 +111,8 @@ class MinRisk:
     def _check(self) -> None:
         if self.schedule not in ("temperature", "gamma", "both"):
             raise ParameterError(f"'schedule' of MinRisk must be temperature, gamma or both, got {self.schedule!r}")
-        if not 0 < self.t1 <= self.t0:
-            raise ParameterError(f"MinRisk needs 0 < t1 <= t0, got t0 {self.t0} and t1 {self.t1}")
+        if not 0 < self.t1 <= self.t0 < np.inf:
+            raise ParameterError(f"MinRisk needs 0 < t1 <= t0 and a finite t0, got t0 {self.t0} and t1 {self.t1}")
         if not 0 < self.cooling < 1:
             raise ParameterError(f"'cooling' of MinRisk must be between 0 and 1, got {self.cooling}")
         if self.patience < 1 or self.iterations < 1:
@@ -159,7 +179,7 @@ class _Path:
             weights = self._optimise(risk, weights / sharper)  # the quench begins at the same posteriors
             record = self._record(risk, weights)
             goodness = self.problem.sign * record.get("heldout", record["dev"])
-            if self.trainer.progress is not None:
+            if self.trainer.progress is not None and self.trainer.folds == 0:
                 self.trainer.progress(number + 1, len(steps))
             if stop is not None or goodness >= best[0]:
                 best, idle, fitted = (goodness, weights), 0, record["dev"]

@@ -13,6 +13,7 @@ from nbest.errors import ParameterError, _known
 from nbest.model import LogLinear
 from nbest.optimisers.choices import totals_of
 from nbest.optimisers.result import Result
+from nbest.randomness import generator
 from nbest.trainers.base import Problem, finish, prepare
 from nbest.types import Floats
 
@@ -95,7 +96,7 @@ class RandomSearch:
         problem = prepare(corpus, "RandomSearch", heldout)
         if self.trials < 1:
             raise ParameterError(f"'trials' of RandomSearch must be >= 1, got {self.trials}")
-        rng = np.random.default_rng(self.seed)
+        rng = generator(self.seed)
         drawn = (rng.uniform(-1.0, 1.0, len(problem.names)) for _ in range(self.trials))
         best, value = _best_of(problem, drawn, self.trials, self.threads, self.progress)
         self.result_ = Result(best, value, "converged", f"tried {self.trials} random points", self.trials)

@@ -44,6 +44,8 @@ class SoftBLEU:
 
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; of all points visited the best held-out one is taken, if given."""
+        if self.iterations < 1:
+            raise ParameterError(f"'iterations' of SoftBLEU must be >= 1, got {self.iterations}")
         if not self.variance > 0:
             raise ParameterError(f"'variance' of SoftBLEU must be > 0, got {self.variance}")
         for name in ("entropy", "alpha"):

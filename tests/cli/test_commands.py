@@ -144,6 +144,22 @@ def test_rerank_decides_by_mbr_and_writes_json(run: Run) -> None:
     assert sharp.out == run("rerank", "test.nbest", "--model", "m.json").out
 
 
+def test_the_first_hypotheses_need_no_model(run: Run, folder: Path) -> None:
+    assert run("rerank", "test.nbest", "--decision", "first").out == (folder / "first.txt").read_text()
+
+
+def test_an_added_feature_takes_the_place_of_one_of_its_name(run: Run, folder: Path) -> None:
+    for name in ("dev", "test"):
+        text = (folder / f"{name}.nbest").read_text()
+        (folder / f"{name}.nbest").write_text(text.replace("noise=", "words="))
+    assert run(*TUNE, "--add", "length", "-o", "m.json").code == 0
+    assert run("rerank", "test.nbest", "--model", "m.json").code == 0
+
+
+def test_an_output_that_cannot_be_is_noticed_before_the_work(run: Run) -> None:
+    assert "does not exist" in run(*TUNE, "-o", "nowhere/model.json").err
+
+
 def test_an_empty_list_gives_an_empty_line(run: Run, folder: Path) -> None:
     rows = ['{"id": "a", "hypotheses": [{"text": "x", "features": {"f": 1}}]}', '{"id": "b", "hypotheses": []}']
     (folder / "two.jsonl").write_text("\n".join(rows) + "\n")
@@ -270,6 +286,14 @@ def test_several_lists_are_merged(run: Run, folder: Path) -> None:
         ((*TUNE, "--restarts", "many"), "must be a whole number, got 'many'"),
         ((*TUNE, "--restarts", "-1"), "'restarts' of MERT must be >= 0, got -1"),
         ((*TUNE, "--frozen", "lmm"), "did you mean 'lm'"),
+        ((*TUNE, "--seed", "-1"), "'seed' must be >= 0, got -1"),
+        ((*TUNE, "--split", "0.2", "--split-seed", "-1"), "'seed' must be >= 0, got -1"),
+        ((*TUNE, "-k", "5"), "unknown option -k"),
+        ((*TUNE, "--method", "risk", "--folds", "1"), "'folds' of MinRisk must be 0 or between 2"),
+        ((*TUNE, "--method", "likelihood", "--iterations", "0"), "'iterations' of MaxLikelihood must be >= 1"),
+        (("rerank", "test.nbest"), "needs --model FILE"),
+        (("rerank", "test.nbest", "--decision", "first", "-o", "/dev/full"), "No space left on device"),
+        (("score", "first.txt", "--refs", "test.ref", "--metric", ""), "--metric names none"),
         ((*TUNE, "--features", "amm"), "no feature 'amm'"),
         ((*TUNE, "--add", "lengths"), "did you mean 'length'"),
         ((*TUNE, "--tokenize", "13a"), "metric wer has no --tokenize"),

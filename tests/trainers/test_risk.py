@@ -193,9 +193,27 @@ def test_folds_choose_a_step_of_the_path():
         assert dict(MinRisk(folds=3, seed=seed).fit(corpus).weights) == dict(model.weights)
 
 
-def test_folds_are_not_used_with_held_out_lists():
-    corpus, heldout = lists("wer"), lists("wer", 60)
-    assert dict(MinRisk(folds=3).fit(corpus, heldout).weights) == dict(MinRisk().fit(corpus, heldout).weights)
+def test_folds_and_held_out_lists_are_not_both_given():
+    corpus = lists()
+    with pytest.raises(ParameterError, match="give one of them"):
+        MinRisk(folds=3).fit(corpus, corpus)
+
+
+@pytest.mark.parametrize("folds", [-3, 1, 1000])
+def test_folds_that_cannot_be_made_are_refused(folds):
+    with pytest.raises(ParameterError, match="'folds' of MinRisk must be 0 or between 2 and"):
+        MinRisk(folds=folds).fit(lists())
+
+
+def test_an_infinite_start_of_the_cooling_is_refused():
+    with pytest.raises(ParameterError, match="finite t0"):
+        MinRisk(t0=float("inf")).fit(lists())
+
+
+def test_progress_with_folds_never_goes_back():
+    calls = []
+    MinRisk(folds=3, threads=2, progress=lambda *call: calls.append(call)).fit(lists())
+    assert sorted(calls) == [(1, 4), (2, 4), (3, 4)]
 
 
 @pytest.mark.parametrize("metric", ["wer", "bleu", "f1"])
