@@ -306,11 +306,11 @@ def test_lists_with_nothing_to_gain():
     """All hypotheses equally good: no gradient, no complaint."""
     corpus = lists("wer")
     flat = replace(corpus, stats=np.tile([1.0, 5.0], (corpus.hypotheses, 1)))
-    model = MinRisk(polish=False).fit(flat)
+    model = MinRisk().fit(flat)
     assert model.scores_["dev"] == 20.0
     assert np.isfinite(list(model.weights.values())).all()
     perfect = replace(corpus, stats=np.tile([0.0, 5.0], (corpus.hypotheses, 1)))
-    assert MinRisk(polish=False).fit(perfect).scores_["dev"] == 0.0
+    assert MinRisk().fit(perfect).scores_["dev"] == 0.0
 
 
 @pytest.mark.parametrize(
