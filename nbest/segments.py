@@ -29,6 +29,13 @@ def owners(offsets: Ints) -> Ints:
     return np.repeat(np.arange(len(offsets) - 1), lengths(offsets))
 
 
+def rows_of(offsets: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """Items of the chosen segments, one segment after the other, and the offsets of these segments among them."""
+    sizes = lengths(offsets)[chosen]
+    new = offsets_of(sizes)
+    return np.arange(new[-1]) - np.repeat(new[:-1] - offsets[:-1][chosen], sizes), new
+
+
 def _reduce(ufunc: np.ufunc, values: Floats, offsets: Ints, empty: float) -> Floats:
     out = np.full((len(offsets) - 1, *values.shape[1:]), empty, dtype=np.result_type(values, type(empty)))
     filled = lengths(offsets) > 0

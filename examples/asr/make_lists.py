@@ -284,6 +284,15 @@ def read_lattice(path: Path) -> Lattice:
     return Lattice(words, starts, initial, final, frames, dict(links))
 
 
+def save_lattice(decoder: Decoder, directory: Path) -> Lattice:
+    """Write the decoder's lattice to `directory` as ``sphinx`` and ``htk``; read and prune it."""
+    sphinx, htk = directory / "sphinx", directory / "htk"
+    lattice = decoder.get_lattice()
+    lattice.write(str(sphinx))
+    lattice.write_htk(str(htk))
+    return read_lattice(sphinx).pruned(read_posteriors(htk))
+
+
 class LanguageModel:
     """Natural-log probabilities of the recogniser's own trigram model."""
 
@@ -606,11 +615,7 @@ class Recogniser:
         if hypothesis is None:
             return None
         with tempfile.TemporaryDirectory() as directory:
-            sphinx, htk = Path(directory) / "sphinx", Path(directory) / "htk"
-            lattice = decoder.get_lattice()
-            lattice.write(str(sphinx))
-            lattice.write_htk(str(htk))
-            graph = read_lattice(sphinx).pruned(read_posteriors(htk))
+            graph = save_lattice(decoder, Path(directory))
         search = Search(graph, self._lm, self._weights)
         paths = search.best_strings(self._nbest)
         posteriors = search.word_posteriors()

@@ -60,10 +60,10 @@ class NBest:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "offsets", _frozen(self.offsets, np.int64))
-        put(self, "features", _frozen(self.features, None))
-        put(self, "stats", None if self.stats is None else _frozen(self.stats, np.float64))
-        put(self, "positions", None if self.positions is None else _frozen(self.positions, np.int64))
+        put(self, "offsets", frozen_view(self.offsets, np.int64))
+        put(self, "features", frozen_view(self.features, None))
+        put(self, "stats", None if self.stats is None else frozen_view(self.stats, np.float64))
+        put(self, "positions", None if self.positions is None else frozen_view(self.positions, np.int64))
         put(self, "feature_names", tuple(self.feature_names))
         put(self, "ids", tuple(self.ids))
         put(self, "origins", MappingProxyType(dict(self.origins)))
@@ -129,9 +129,7 @@ class NBest:
     def select(self, chosen: Ints | Sequence[int]) -> NBest:
         """The segments with these numbers, in this order."""
         chosen = np.asarray(chosen, np.int64)
-        sizes = self.lengths[chosen]
-        offsets = segments.offsets_of(sizes)
-        rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.offsets[:-1][chosen], sizes)
+        rows, offsets = segments.rows_of(self.offsets, chosen)
         return replace(
             self,
             **self._rows(rows, offsets),
@@ -211,7 +209,7 @@ class NBest:
         return self.only_features([name for name in self.feature_names if name not in names])
 
 
-def _frozen(array: Any, dtype: Any) -> Any:
+def frozen_view(array: Any, dtype: Any) -> Any:
     """A read-only view of an array (a copy only where the type must change)."""
     view = np.asarray(array, dtype).view()
     view.flags.writeable = False

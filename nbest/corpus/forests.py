@@ -1,0 +1,244 @@
+"""`Forests`: packed forests of a corpus in flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbest import segments
+from nbest.corpus.nbest import Origin, frozen_view
+from nbest.errors import CapabilityError, ParameterError, _known
+from nbest.types import Floats, Ints, Metric, References
+
+if TYPE_CHECKING:
+    from nbest.forests.layout import Layout
+
+
+@dataclass(frozen=True)
+class Forests:
+    """N packed forests with V nodes, E edges and T tails in all, and D features an edge.
+
+    A derivation of a node is one of its edges with a derivation of each of the edge's tails; the derivations of a forest
+    are those of its last node, the root. Nodes are numbered children first; edges are sorted by head; a node may be
+    the tail of an edge more than once. A forest without nodes, or whose root has no derivation, is empty.
+
+    The target side of an edge is a row of symbols: s >= 0 is the word `vocabulary[s]`, s < 0 stands for the words of
+    tail number -1 - s (by position). Lattices have edges of one tail, n-best lists edges of none.
+    Checked once at construction; arrays are read-only.
+    """
+
+    node_offsets: Ints  # [N+1]: nodes of forest i
+    edge_offsets: Ints  # [V+1]: edges into node v
+    tail_offsets: Ints  # [E+1]: tails of edge e
+    tails: Ints  # [T] node numbers, counted within the forest
+    features: Floats  # [E, D]
+    feature_names: tuple[str, ...]  # D
+    ids: tuple[str, ...]  # N
+    symbol_offsets: Ints | None = None  # [E+1]
+    symbols: Ints | None = None  # [S]
+    vocabulary: tuple[str, ...] = ()
+    references: tuple[tuple[str, ...], ...] | None = None  # N
+    sources: tuple[str, ...] | None = None  # N
+    metric: Metric | None = None
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        for name in ("node_offsets", "edge_offsets", "tail_offsets"):
+            put(self, name, frozen_view(getattr(self, name), np.int64))
+        put(self, "tails", frozen_view(self.tails, np.int32))
+        put(self, "features", frozen_view(self.features, None))
+        if self.symbols is not None:
+            put(self, "symbols", frozen_view(self.symbols, np.int32))
+            put(self, "symbol_offsets", frozen_view(self.symbol_offsets, np.int64))
+        put(self, "feature_names", tuple(self.feature_names))
+        put(self, "ids", tuple(self.ids))
+        put(self, "vocabulary", tuple(self.vocabulary))
+        put(self, "origins", MappingProxyType(dict(self.origins)))
+        _check(self)
+
+    # sizes -------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.node_offsets) - 1
+
+    @property
+    def nodes(self) -> int:
+        """V, the number of nodes."""
+        return int(self.node_offsets[-1])
+
+    @property
+    def edges(self) -> int:
+        """E, the number of edges."""
+        return int(self.edge_offsets[-1])
+
+    @property
+    def forest_edges(self) -> Ints:
+        """[N+1] offsets: edges of forest i."""
+        return self.edge_offsets[self.node_offsets]
+
+    @property
+    def arities(self) -> Ints:
+        """[E] number of tails of each edge."""
+        return segments.lengths(self.tail_offsets)
+
+    @property
+    def heads(self) -> Ints:
+        """[E] head of each edge, counted within its forest."""
+        local = np.arange(self.nodes) - np.repeat(self.node_offsets[:-1], segments.lengths(self.node_offsets))
+        return np.repeat(local, segments.lengths(self.edge_offsets))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The forests as kernels read them; made once."""
+        from nbest.forests.layout import Layout
+
+        return Layout.of(self)
+
+    def column(self, name: str) -> Floats:
+        """[E] one feature."""
+        if name not in self.feature_names:
+            raise ParameterError(f"no feature {name!r} in these forests; {_known(self.feature_names, name)}")
+        return np.asarray(self.features[:, self.feature_names.index(name)], np.float64)
+
+    # what belongs to segments ------------------------------------------------------------------------------
+
+    def with_metric(self, metric: Metric, references: References | None = None) -> Forests:
+        """The same forests, to be measured by `metric` against `references` (their own when none are given)."""
+        forests = self if references is None else self.with_references(references)
+        if forests.references is None:
+            raise CapabilityError(
+                f"{metric.name} needs references and these forests carry none; give them (--refs on the command line)"
+            )
+        forests.need_words(metric.name)
+        return replace(forests, metric=metric)
+
+    def with_references(self, references: References) -> Forests:
+        """The same forests with these references, one sequence of texts a segment."""
+        return replace(self, references=tuple(tuple(refs) for refs in references), metric=None)
+
+    def need_metric(self) -> Metric:
+        """The metric, or a `CapabilityError` that says how to get one."""
+        if self.metric is None:
+            raise CapabilityError("these forests have no metric yet; call forests.with_metric(metric, references)")
+        return self.metric
+
+    def need_words(self, what: str) -> tuple[Ints, Ints]:
+        """Offsets and symbols of the target sides, or a `CapabilityError`."""
+        if self.symbols is None or self.symbol_offsets is None:
+            raise CapabilityError(f"{what} needs the words of the edges and these forests carry none")
+        return self.symbol_offsets, self.symbols
+
+    # parts -------------------------------------------------------------------------------------------------
+
+    def select(self, chosen: Ints | Sequence[int]) -> Forests:
+        """The forests with these numbers, in this order."""
+        chosen = np.asarray(chosen, np.int64)
+        nodes, node_offsets = segments.rows_of(self.node_offsets, chosen)
+        edges, edge_offsets = segments.rows_of(self.edge_offsets, nodes)
+        return replace(
+            self,
+            **self.edge_fields(edges),
+            node_offsets=node_offsets,
+            edge_offsets=edge_offsets,
+            ids=tuple(self.ids[i] for i in chosen),
+            references=None if self.references is None else tuple(self.references[i] for i in chosen),
+            sources=None if self.sources is None else tuple(self.sources[i] for i in chosen),
+        )
+
+    def edge_fields(self, edges: Ints) -> dict[str, Any]:
+        """The fields that hold edges (tails, features, symbols), for these edges."""
+        rows, tail_offsets = segments.rows_of(self.tail_offsets, edges)
+        fields = {"tail_offsets": tail_offsets, "tails": self.tails[rows], "features": self.features[edges]}
+        if self.symbols is not None and self.symbol_offsets is not None:
+            rows, symbol_offsets = segments.rows_of(self.symbol_offsets, edges)
+            fields |= {"symbol_offsets": symbol_offsets, "symbols": self.symbols[rows]}
+        return fields
+
+    def only_features(self, names: Sequence[str]) -> Forests:
+        """The same forests with only these features, in this order."""
+        for name in names:
+            self.column(name)
+        return replace(
+            self,
+            features=self.features[:, [self.feature_names.index(name) for name in names]],
+            feature_names=tuple(names),
+            origins={name: origin for name, origin in self.origins.items() if name in names},
+        )
+
+    def with_features(self, names: Sequence[str], columns: Floats) -> Forests:
+        """The same forests with further features [E, len(names)]."""
+        columns = np.asarray(columns, np.float64).reshape(self.edges, len(names))
+        return replace(
+            self,
+            features=np.concatenate([self.features, columns], axis=1),
+            feature_names=(*self.feature_names, *names),
+        )
+
+
+def _check(forests: Forests) -> None:
+    for name, size in (
+        ("node_offsets", None),
+        ("edge_offsets", forests.nodes + 1),
+        ("tail_offsets", forests.edges + 1),
+    ):
+        check_offsets(name, getattr(forests, name), size)
+    if len(forests.tails) != forests.tail_offsets[-1]:
+        raise ParameterError(
+            f"'tails' of Forests must have {forests.tail_offsets[-1]} entries, got {len(forests.tails)}"
+        )
+    shape = (forests.edges, len(forests.feature_names))
+    if forests.features.shape != shape:
+        raise ParameterError(f"'features' of Forests must have shape {shape}, got {forests.features.shape}")
+    if forests.features.dtype not in (np.float32, np.float64):
+        raise ParameterError(f"'features' of Forests must be float32 or float64, got {forests.features.dtype}")
+    if not np.isfinite(forests.features).all():
+        row, column = np.argwhere(~np.isfinite(forests.features))[0]
+        name = forests.feature_names[column]
+        raise ParameterError(f"features of Forests must be finite, got {forests.features[row, column]} for {name!r}")
+    if len(set(forests.feature_names)) != len(forests.feature_names):
+        raise ParameterError("feature names of Forests must differ")
+    if len(set(forests.ids)) != len(forests.ids):
+        raise ParameterError("'ids' of Forests must differ")
+    for name in ("ids", "references", "sources"):
+        value = getattr(forests, name)
+        if value is not None and len(value) != len(forests):
+            raise ParameterError(f"'{name}' of Forests must have {len(forests)} entries, got {len(value)}")
+    _check_graph(forests)
+
+
+def check_offsets(name: str, offsets: Ints, size: int | None) -> None:
+    """Offsets start at 0, never fall and, if it is known, have this size."""
+    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        raise ParameterError(f"'{name}' of Forests must start at 0 and never fall")
+    if size is not None and len(offsets) != size:
+        raise ParameterError(f"'{name}' of Forests must have {size} entries, got {len(offsets)}")
+
+
+def _check_graph(forests: Forests) -> None:
+    """Tails before heads, symbols that exist."""
+    owners = np.repeat(np.arange(forests.edges), forests.arities)
+    bad = np.flatnonzero((forests.tails < 0) | (forests.tails >= forests.heads[owners]))
+    if len(bad):
+        edge = owners[bad[0]]
+        raise ParameterError(
+            f"edge {edge} of Forests leads to node {forests.heads[edge]} and has tail {forests.tails[bad[0]]}; "
+            "a tail must be a node of the same forest with a smaller number (children first)"
+        )
+    if forests.symbols is None or forests.symbol_offsets is None:
+        return
+    check_offsets("symbol_offsets", forests.symbol_offsets, forests.edges + 1)
+    if len(forests.symbols) != forests.symbol_offsets[-1]:
+        raise ParameterError(f"'symbols' of Forests must have {forests.symbol_offsets[-1]} entries")
+    owners = np.repeat(np.arange(forests.edges), segments.lengths(forests.symbol_offsets))
+    wrong = (forests.symbols >= len(forests.vocabulary)) | (-1 - forests.symbols >= forests.arities[owners])
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ParameterError(
+            f"edge {owners[at]} of Forests has symbol {forests.symbols[at]}, no word and no tail of it"
+        )

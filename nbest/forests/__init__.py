@@ -1,0 +1,1 @@
+"""Algorithms on packed forests: semirings, posteriors, expectations, k-best, sampling, envelopes, consensus."""
