@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from nbest import __version__, segments
-from nbest.corpus import NBest
-from nbest.errors import FormatError, ParameterError, look_up
+from nbest.corpus import Forests, NBest
+from nbest.errors import CapabilityError, FormatError, ParameterError, look_up
 from nbest.features import FEATURES, apply_recipes
 from nbest.files import decode, read_bytes, write_text
 from nbest.model_arrays import attach, detach, save_arrays
@@ -77,6 +77,27 @@ class LogLinear:
                     scores += weight * corpus.features[:, d]
         if corpus.sparse is not None:
             scores += corpus.sparse @ np.array([self.weights.get(name, 0.0) for name in corpus.sparse_names])
+        if not np.isfinite(scores).all():
+            raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
+        return scores
+
+    def edge_scores(self, forests: Forests) -> Floats:
+        """[E] score of each edge of forests; that of a derivation is their sum."""
+        if self.features:
+            kinds = ", ".join(sorted({str(recipe["kind"]) for recipe in self.features}))
+            raise CapabilityError(
+                f"this model adds features to lists ({kinds}), which edges of a forest do not have; "
+                "read lists out of the forests first (nbest convert FORESTS LISTS --top 100)"
+            )
+        missing = [name for name in self.weights if name not in forests.feature_names]
+        if missing:
+            have = ", ".join(forests.feature_names) or "none"
+            raise ParameterError(f"the model has a weight for {missing[0]!r} and these forests do not; they have {have}")
+        scores = np.zeros(forests.edges)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for name, weight in self.weights.items():
+                if weight:
+                    scores += weight * forests.column(name)
         if not np.isfinite(scores).all():
             raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
         return scores

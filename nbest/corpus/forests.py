@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class Forests:
     """N packed forests with V nodes, E edges and T tails in all, and D features an edge.
 
-    A derivation of a node is one of its edges with a derivation of each of the edge's tails; the derivations of a forest
-    are those of its last node, the root. Nodes are numbered children first; edges are sorted by head; a node may be
-    the tail of an edge more than once. A forest without nodes, or whose root has no derivation, is empty.
+    A derivation of a node is one of its edges with a derivation of each of the edge's tails; the derivations of a
+    forest are those of its last node, the root. Nodes are numbered children first; edges are sorted by head; a node may
+    be the tail of an edge more than once. A forest without nodes, or whose root has no derivation, is empty.
 
     The target side of an edge is a row of symbols: s >= 0 is the word `vocabulary[s]`, s < 0 stands for the words of
     tail number -1 - s (by position). Lattices have edges of one tail, n-best lists edges of none.

@@ -77,9 +77,14 @@ def run(layout: Layout, scores: Floats, threads: int | None = None) -> tuple[Flo
         layout.edge_offsets,
         threads,
     )  # fmt: skip
+    check_log_z(log_z)
+    return log_z, shares, nodes
+
+
+def check_log_z(log_z: Floats) -> None:
+    """Complain of weights so large that even logarithms overflow."""
     if np.isnan(log_z).any() or (log_z == np.inf).any():
         raise ParameterError("the scores of whole derivations exceed the range of numbers; scale the weights down")
-    return log_z, shares, nodes
 
 
 @kernel

@@ -15,6 +15,7 @@ from nbest import segments
 from nbest.intrinsics import fast_exp, fmax
 from nbest.parallel import fast_kernel, kernel, over_ranges
 from nbest.types import Floats, Ints
+from nbest.vectors import add, combine, dot
 
 _BLOCK = 32  # segments whose gradients are summed together
 
@@ -144,26 +145,6 @@ def _lay_out(rows, offsets, factors, centred, out):
 
 
 @fast_kernel
-def _add(out, factor, column):
-    for k in range(len(out)):
-        out[k] += factor * column[k]
-
-
-@fast_kernel
-def _add_three(out, f0, c0, f1, c1, f2, c2):
-    for k in range(len(out)):
-        out[k] += f0 * c0[k] + f1 * c1[k] + f2 * c2[k]
-
-
-@fast_kernel
-def _dot(x, y):
-    total = 0.0
-    for k in range(len(x)):
-        total += x[k] * y[k]
-    return total
-
-
-@fast_kernel
 def _two_moments(p, x):
     """Mean of x and of its square."""
     first = 0.0
@@ -250,22 +231,16 @@ def _posteriors(
         else:
             scores[:] = 0.0
         f = columns[start * width : end * width].reshape((width, size))
-        d = 0
-        while d + 2 < width:
-            _add_three(scores, weights[d], f[d], weights[d + 1], f[d + 1], weights[d + 2], f[d + 2])
-            d += 3
-        while d < width:
-            _add(scores, weights[d], f[d])
-            d += 1
+        combine(scores, weights, f)
         p, lp = posterior[start:end], log_posterior[start:end]
         total = _exponentials(scores, _maximum(scores), p)
         shift = np.log(total)
         _scale(p, 1.0 / total, scores, shift, lp)
-        entropy[i] = shift - _dot(p, scores)
+        entropy[i] = shift - dot(p, scores)
         s = stats[start * measures : end * measures].reshape((measures, size))
         for j in range(measures):
             if own[j] < 0:
-                means[i, j] = _dot(p, s[j])
+                means[i, j] = dot(p, s[j])
             else:
                 mean, square = _two_moments(p, s[j])
                 means[i, j] = mean
@@ -298,13 +273,13 @@ def _feature_sum(
                 if curve != 0.0:
                     _add_quadratic(credit, slopes[i, j], curve, s[j])
                 elif slopes[i, j] != 0.0:
-                    _add(credit, slopes[i, j], s[j])
+                    add(credit, slopes[i, j], s[j])
             for q in range(len(pairs)):
                 if curves[q] != 0.0 and pairs[q, 0] != pairs[q, 1]:
                     _add_product(credit, curves[q], s[pairs[q, 0]], s[pairs[q, 1]])
             if temperature != 0.0:
-                _add(credit, temperature, log_posterior[start:end])
-            _shares(credit, p, _dot(p, credit), gamma)
+                add(credit, temperature, log_posterior[start:end])
+            _shares(credit, p, dot(p, credit), gamma)
             f = columns[start * width : end * width].reshape((width, size))
             for d in range(width):
-                gradients[block, d] += _dot(credit, f[d])
+                gradients[block, d] += dot(credit, f[d])

@@ -1,0 +1,101 @@
+"""First- and second-order expectations of functions that add up over the edges of a derivation.
+
+With shares q and node posteriors P of nbest.forests.posteriors, and r(d) = sum of r(e) over the edges of d,
+
+    E[r]        = sum_e P(e) r(e)
+    R(v)        = sum_e q(e) (r(e) + sum_t R(t))                                mean below a node
+    Cov(x, r)   = sum_e D(e) x(e),    D(e) = E[(number of e in d) (r(d) - E[r])]
+
+D comes from one pass down the forest: D(e) = q(e) (P(v) (r(e) + sum_t R(t) - R(v)) + h(v)) with h the sum of D over
+the edges that have v as a tail (h = 0 at the root). It is the derivative of E[r] by the score of the edge, and what
+Pauls, DeNero & Klein (2009), figures 4 and 5, compute with marked inside and outside values (here per unit of
+posterior, so that nothing overflows, and for all statistics at once). Li & Eisner (2009) call it the second-order
+expectation semiring. Cost: two passes over the edges, O(V) memory besides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbest import segments
+from nbest.forests.posteriors import checked_scores, posteriors, run
+from nbest.parallel import kernel, over_ranges
+from nbest.types import Floats
+
+if TYPE_CHECKING:
+    from nbest.corpus import Forests
+
+
+def expectations(forests: Forests, scores: Floats, values: Floats, threads: int | None = None) -> Floats:
+    """[N, ...] expected sum of edge values [E, ...] over the edges of a derivation; 0 for an empty forest."""
+    used = posteriors(forests, scores, threads).edges
+    return segments.sums(used.reshape(-1, *(1,) * (np.ndim(values) - 1)) * values, forests.forest_edges)
+
+
+def covariances(
+    forests: Forests, scores: Floats, values: Floats, other: Floats, threads: int | None = None
+) -> Floats:
+    """[N, ...] covariance of the sum of edge values [E, ...] with that of `other` [E] over a derivation."""
+    marked = derivatives(forests, scores, other, threads)
+    return segments.sums(marked.reshape(-1, *(1,) * (np.ndim(values) - 1)) * values, forests.forest_edges)
+
+
+def derivatives(forests: Forests, scores: Floats, other: Floats, threads: int | None = None) -> Floats:
+    """[E] derivative of the expectation of `other` [E] by the score of each edge."""
+    layout = forests.layout
+    _, shares, nodes = run(layout, layout.spread(checked_scores(forests, scores)), threads)
+    amounts = layout.spread(other)
+    over_ranges(
+        lambda low, high: _derivatives(
+            low, high, layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second, shares,
+            nodes, amounts,
+        ),
+        layout.edge_offsets,
+        threads,
+    )  # fmt: skip
+    return layout.gather(amounts)
+
+
+@kernel
+def _derivatives(low, high, node_offsets, edge_offsets, starts, first, second, shares, nodes, amounts):
+    most = 0
+    for i in range(low, high):
+        most = max(most, node_offsets[i + 1] - node_offsets[i])
+    means = np.empty(most)
+    above = np.empty(most)
+    for i in range(low, high):
+        a, b = node_offsets[i], node_offsets[i + 1]
+        c, d = edge_offsets[i], edge_offsets[i + 1]
+        begin = starts[a + i : b + i + 1]
+        upward(begin, first[c:d], second[c:d], shares[c:d], amounts[c:d], means)
+        downward(begin, first[c:d], second[c:d], shares[c:d], nodes[a:b], amounts[c:d], means, above)
+
+
+@kernel
+def upward(starts, first, second, shares, amounts, means):
+    """Mean below each node; `amounts` become those of an edge with all below it."""
+    means[0] = 0.0
+    for v in range(1, len(starts) - 1):
+        mean = 0.0
+        for e in range(np.uint32(starts[v]), np.uint32(starts[v + 1])):
+            x = amounts[e] + means[np.uint32(first[e])] + means[np.uint32(second[e])]
+            amounts[e] = x
+            mean += shares[e] * x
+        means[v] = mean
+
+
+@kernel
+def downward(starts, first, second, shares, nodes, amounts, means, above):
+    """Turn the `amounts` that `upward` left into D(e)."""
+    count = len(starts) - 1
+    above[:count] = 0.0
+    for v in range(count - 1, 0, -1):
+        p = nodes[v]
+        h = above[v] - p * means[v]
+        for e in range(np.uint32(starts[v]), np.uint32(starts[v + 1])):
+            x = shares[e] * (p * amounts[e] + h)
+            amounts[e] = x
+            above[np.uint32(first[e])] += x
+            above[np.uint32(second[e])] += x

@@ -1,0 +1,201 @@
+"""Consensus BLEU: the BLEU of expected n-gram counts over forests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nbest import segments
+from nbest.corpus import Forests
+from nbest.errors import CapabilityError, ParameterError
+from nbest.forests.edge_stats import average_lengths
+from nbest.forests.ngrams import NgramStats, ngram_stats
+from nbest.forests.posteriors import run
+from nbest.metrics import BLEU
+from nbest.metrics.rates import FLOOR
+from nbest.objectives.forest_moments import ForestBlocked
+from nbest.parallel import kernel, over_ranges
+from nbest.types import Floats, Ints
+
+_NO_PAIRS = np.zeros((0, 2), np.int64)
+
+
+@dataclass
+class NgramShard:
+    """Forests whose n-grams are local to edges, with features divided by `scale` [D], and room for two passes."""
+
+    forests: Forests
+    found: NgramStats
+    scale: Floats  # [D], 0 marks a column to leave out
+    single: bool = False  # keep features and counts in float32
+
+    @classmethod
+    def of(cls, forests: Forests, metric: BLEU, scale: Floats, *, single: bool = False) -> NgramShard:
+        """Retokenise, split nodes by boundary words, count n-grams."""
+        return cls(*ngram_stats(forests, metric), scale, single)
+
+    @cached_property
+    def blocked(self) -> ForestBlocked:
+        """Scaled features and n-gram counts, laid out for the kernels."""
+        return ForestBlocked.of(self.forests, self.found.counts, scale=self.scale, single=self.single)
+
+    @cached_property
+    def matches(self) -> tuple[Ints, Ints]:
+        """Offsets [E'+1] and numbers [Y] of the reference n-grams of each edge of the layout, within the forest."""
+        edges = self.forests.layout.edges
+        if edges is None:
+            return self.found.match_offsets, self.found.matches
+        offsets = np.append(self.found.match_offsets, self.found.match_offsets[-1])  # one more, for extra edges
+        rows, new = segments.rows_of(offsets, np.where(edges >= 0, edges, self.forests.edges))
+        return new, self.found.matches[rows]
+
+    @cached_property
+    def reference_length(self) -> float:
+        """Words of the references (of several, on average) of all forests that are not empty."""
+        layout = self.forests.layout
+        filled = run(layout, np.zeros(len(layout.first)))[0] > -np.inf
+        references = self.found.references
+        return float(average_lengths(references.reference_lengths, references.reference_offsets)[filled].sum())
+
+    @cached_property
+    def expected(self) -> Floats:
+        """[R] expected counts of the n-grams of references; filled by `CoBLEU.moments`."""
+        return np.zeros(self.found.ngram_offsets[-1])
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Additive over shards: expected n-grams of each order, clipped and not, words of references, entropy in nats."""
+
+    all: Floats  # [order]
+    clipped: Floats  # [order]
+    reference_length: float
+    entropy: float
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.all + other.all,
+            self.clipped + other.clipped,
+            self.reference_length + other.reference_length,
+            self.entropy + other.entropy,
+        )
+
+
+@dataclass(frozen=True)
+class Credit:
+    """What the second pass needs: what an n-gram of each order is worth, and more if its count is not clipped."""
+
+    all: Floats  # [order]
+    unclipped: Floats  # [order]
+
+
+@dataclass(frozen=True)
+class CoBLEU:
+    """Minus the logarithm of the BLEU of expected n-gram counts, minus temperature times entropy; minimised.
+
+        value = -min(0, 1 - |R| / C_1) - 1/K sum_n (ln Cclip_n - ln C_n) - T H + sum_d theta_d^2 / (2 sigma_d^2)
+        C_n   = sum_i sum_g E_i[c(g)],    Cclip_n = sum_i sum_g min(E_i[c(g)], c(g, ref_i)),    g of order n
+
+    Pauls, DeNero & Klein (2009), EMNLP 1418-1427, eq. 1 and section 2.2. The count of each n-gram is clipped in
+    expectation, not in each derivation as in `Risk`. Of several references the largest count limits, and their average
+    length counts. The paper's eight marked inside-outside programs for the gradient are one here: with
+
+        r(h) = sum_{g in h} (1/K [E_i[c(g)] <= c(g, ref_i)] / Cclip_n - 1/K / C_n) + [C_1 <= |R|] |R| / C_1^2 l_1(h)
+
+    the gradient is -sum_i Cov_i(phi, r) (`nbest.forests.expectations`). At a kink the indicators are 1, as in the
+    paper. Its appendix prints products of corpus sums; they are per segment here, as finite differences say.
+    Differs: `floor` is added to all counts, so that one that vanishes gives no infinite slope (0: exactly the paper's);
+    gamma multiplies scores, temperature the entropy, for annealing. Cost: two passes over edges and their n-grams.
+    """
+
+    order: int = 4
+    temperature: float = 0.0
+    gamma: float = 1.0
+    variance: Floats | float = np.inf  # sigma^2 of the penalty, in units of scaled features
+    floor: float = FLOOR
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("temperature", "gamma", "floor"):
+            if not getattr(self, name) >= 0:
+                raise ParameterError(f"'{name}' of CoBLEU must be >= 0, got {getattr(self, name)}")
+        if not (np.asarray(self.variance) > 0).all():
+            raise ParameterError(f"'variance' of CoBLEU must be > 0, got {self.variance}")
+
+    def moments(self, weights: Floats, shard: NgramShard) -> Counts:
+        """Expected counts and entropy; additive over shards."""
+        if shard.found.order != self.order:
+            raise ParameterError(f"'order' of CoBLEU is {self.order}, and the n-grams were counted up to {shard.found.order}")
+        found = shard.blocked.posteriors(weights, self.gamma, np.zeros(0), _NO_PAIRS, self.threads)
+        layout, expected, counts = shard.forests.layout, shard.expected, shard.found
+        over_ranges(
+            lambda low, high: _expect(
+                low, high, layout.edge_offsets, *shard.matches, counts.ngram_offsets, shard.blocked.used, expected
+            ),
+            layout.edge_offsets,
+            self.threads,
+        )
+        clipped = np.bincount(counts.orders - 1, np.minimum(expected, counts.limits), minlength=self.order)
+        return Counts(found.mean, clipped[: self.order], shard.reference_length, found.entropy)
+
+    def combine(self, moments: Counts) -> tuple[float, Credit]:
+        """Corpus value and credit."""
+        every, clipped = moments.all + self.floor, moments.clipped + self.floor
+        words, wanted = every[0], moments.reference_length + self.floor
+        if not ((every > 0).all() and (clipped > 0).all()):
+            n = int((clipped > 0).argmin()) + 1
+            raise CapabilityError(
+                f"no {n}-gram of the references is expected in the forests, so their CoBLEU is 0; "
+                "use a lower 'max_ngram_order' of BLEU, or 'floor' > 0"
+            )
+        value = min(0.0, 1.0 - wanted / words) + float((np.log(clipped) - np.log(every)).mean())
+        slope = -1.0 / (self.order * every)
+        slope[0] += wanted / words**2 if words <= wanted else 0.0
+        return -value - self.temperature * moments.entropy, Credit(-slope, -1.0 / (self.order * clipped))
+
+    def gradient(self, weights: Floats, shard: NgramShard, credit: Credit) -> Floats:
+        """Gradient of this shard's part, at the posteriors that `moments` left."""
+        layout, counts = shard.forests.layout, shard.found
+        worth = np.where(shard.expected <= counts.limits, credit.unclipped[counts.orders - 1], 0.0)
+        amounts = np.empty(len(layout.first))
+        over_ranges(
+            lambda low, high: _collect(
+                low, high, layout.edge_offsets, *shard.matches, counts.ngram_offsets, worth, amounts
+            ),
+            layout.edge_offsets,
+            self.threads,
+        )
+        none = np.zeros((self.order, self.order))
+        return shard.blocked.feature_sum(
+            credit.all, none, _NO_PAIRS, self.temperature, self.gamma, self.threads, amounts
+        )[0]
+
+    def penalty(self, weights: Floats) -> tuple[float, Floats]:
+        """The quadratic penalty and its gradient."""
+        return float((weights**2 / (2.0 * self.variance)).sum()), weights / self.variance
+
+
+@kernel
+def _expect(low, high, edge_offsets, match_offsets, matches, ngram_offsets, used, expected):
+    """Expected counts of the n-grams of references, from the posteriors of edges."""
+    for i in range(low, high):
+        counts = expected[ngram_offsets[i] : ngram_offsets[i + 1]]
+        counts[:] = 0.0
+        for e in range(edge_offsets[i], edge_offsets[i + 1]):
+            p = used[e]
+            for m in range(match_offsets[e], match_offsets[e + 1]):
+                counts[np.uint32(matches[m])] += p
+
+
+@kernel
+def _collect(low, high, edge_offsets, match_offsets, matches, ngram_offsets, worth, amounts):
+    """What the n-grams of references that an edge completes are worth."""
+    for i in range(low, high):
+        values = worth[ngram_offsets[i] : ngram_offsets[i + 1]]
+        for e in range(edge_offsets[i], edge_offsets[i + 1]):
+            total = 0.0
+            for m in range(match_offsets[e], match_offsets[e + 1]):
+                total += values[np.uint32(matches[m])]
+            amounts[e] = total

@@ -1,0 +1,269 @@
+"""The two passes behind every smooth forest objective: posteriors with their moments, and the weighted feature sum.
+
+They answer the same calls as `nbest.objectives.moments.Blocked`, so an objective on lists is one on forests. Features
+of forest i are columns [D, E_i], statistics [M, E_i]: each pass reads memory in order. Gradients are kept for each
+forest and added in their order, so the result does not depend on the number of threads.
+
+With mu(v) the mean of the statistics below node v and delta(e) = s(e) + sum_t mu(t) - mu(head), the covariance of
+the totals of a derivation is sum_e P(e) delta(e) delta(e)'. The gradient of linear . mu + tr(W C) is one pass down:
+
+    D(e) = q(e) (P(v) (b(e) - B(v)) + g(v) . delta(e) + h(v)),     b(e) = r(e) + delta' W delta + sum_t B(t)
+    g(t) += q(e) g(v) + 2 P(v) q(e) W delta(e),   h(t) += D(e),    B(v) = sum_e q(e) b(e)
+
+which on lists (edges without tails, one node) is p (c - cbar). The covariance and its gradient are exact: no further
+inside-outside pass for each statistic is needed, as in Li & Eisner (2009), section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbest.forests.expectations import downward, upward
+from nbest.forests.layout import Layout
+from nbest.forests.posteriors import check_log_z, inside, outside
+from nbest.objectives.moments import Moments
+from nbest.parallel import kernel, over_ranges
+from nbest.types import Floats, Ints
+from nbest.vectors import combine, dot
+
+if TYPE_CHECKING:
+    from nbest.corpus import Forests
+
+
+@dataclass
+class ForestBlocked:
+    """Forests laid out for the passes, with room for what the first leaves for the second."""
+
+    layout: Layout
+    columns: Floats  # [E' * D]
+    stats: Floats  # [E' * M]
+    width: int  # D
+    measures: int  # M
+    scores: Floats  # [E'] gamma * weights . features
+    shares: Floats  # [E'] probability of an edge given its head
+    nodes: Floats  # [V'] posteriors
+    used: Floats  # [E'] posteriors
+
+    @classmethod
+    def of(cls, forests: Forests, stats: Floats, *, scale: Floats, single: bool = False) -> ForestBlocked:
+        """Lay out features [E, D] divided by `scale` [D] (columns of scale 0 become 0), and statistics [E, M]."""
+        layout = forests.layout
+        size, width = len(layout.first), forests.features.shape[1]
+        factors = np.divide(1.0, scale, out=np.zeros(width), where=scale > 0)
+        columns = np.zeros(size * width, np.float32 if single or forests.features.dtype == np.float32 else np.float64)
+        laid = np.zeros(size * stats.shape[1], np.float32 if single else np.float64)
+        edges = np.zeros(0, np.int64) if layout.edges is None else layout.edges
+        _lay_out(np.ascontiguousarray(forests.features), layout.edge_offsets, edges, factors, columns)
+        _lay_out(np.ascontiguousarray(stats), layout.edge_offsets, edges, np.ones(stats.shape[1]), laid)
+        room = [np.zeros(count) for count in (size, size, layout.node_offsets[-1], size)]
+        return cls(layout, columns, laid, width, stats.shape[1], *room)
+
+    def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints, threads: int | None) -> Moments:
+        """First pass: mean of the totals, their covariance for the wanted pairs, entropy."""
+        forests = len(self.layout)
+        means, second = np.zeros((forests, self.measures)), np.zeros((forests, len(pairs)))
+        entropy, log_z = np.zeros(forests), np.zeros(forests)
+        active, places = _active(pairs)
+        over_ranges(
+            lambda low, high: _posteriors(
+                low, high, *self._arrays(), self.columns, self.stats, weights * gamma, active, places,
+                self.scores, self.shares, self.nodes, self.used, means, second, entropy, log_z,
+            ),
+            self.layout.edge_offsets,
+            threads,
+        )  # fmt: skip
+        check_log_z(log_z)
+        covariance = np.zeros((self.measures, self.measures))
+        for (a, b), values in zip(pairs, second.T, strict=True):
+            covariance[a, b] = covariance[b, a] = values.sum()
+        return Moments(means.sum(axis=0), covariance, float(entropy.sum()))
+
+    def feature_sum(
+        self,
+        linear: Floats,
+        quadratic: Floats,
+        pairs: Ints,
+        temperature: float,
+        gamma: float,
+        threads: int | None,
+        start: Floats | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Second pass: the gradient [D] of linear . mu + tr(W C) - temperature * entropy, and D(e) [E'].
+
+        W [M, M] = `quadratic`, symmetric, zero outside `pairs`; `start` [E'] is added to what each edge is worth.
+        """
+        amounts = np.zeros(len(self.used)) if start is None else start
+        gradients = np.zeros((len(self.layout), self.width))
+        active, _ = _active(pairs)
+        curve = quadratic[np.ix_(active, active)]
+        over_ranges(
+            lambda low, high: _feature_sum(
+                low, high, *self._arrays(), self.columns, self.stats, linear, temperature, active, curve,
+                self.scores, self.shares, self.nodes, amounts, gradients,
+            ),
+            self.layout.edge_offsets,
+            threads,
+        )  # fmt: skip
+        return gamma * gradients.sum(axis=0), amounts
+
+    def _arrays(self) -> tuple[Ints, ...]:
+        layout = self.layout
+        return layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second
+
+
+def _active(pairs: Ints) -> tuple[Ints, Ints]:
+    """The statistics that occur in pairs, and the pairs as places among them."""
+    active = np.unique(pairs).astype(np.int64)
+    return active, np.searchsorted(active, pairs).astype(np.int64)
+
+
+@kernel
+def _lay_out(rows, edge_offsets, edges, factors, out):
+    """[E, C] by rows to [C, E_i] by forest, times a factor for each column; extra edges keep 0."""
+    width = rows.shape[1]
+    for i in range(len(edge_offsets) - 1):
+        low = edge_offsets[i]
+        size = edge_offsets[i + 1] - low
+        for k in range(size):
+            row = edges[low + k] if len(edges) else low + k
+            if row >= 0:
+                for c in range(width):
+                    out[low * width + c * size + k] = rows[row, c] * factors[c]
+
+
+@kernel
+def _most(low, high, offsets):
+    most = 0
+    for i in range(low, high):
+        most = max(most, offsets[i + 1] - offsets[i])
+    return most
+
+
+@kernel
+def _means(starts, first, second, shares, s, active, means):
+    """Mean below each node of the active statistics."""
+    means[0] = 0.0
+    for v in range(1, len(starts) - 1):
+        means[v] = 0.0
+        for e in range(np.uint32(starts[v]), np.uint32(starts[v + 1])):
+            for j in range(len(active)):
+                x = s[active[j], e] + means[np.uint32(first[e]), j] + means[np.uint32(second[e]), j]
+                means[v, j] += shares[e] * x
+
+
+@kernel
+def _deviations(e, v, first, second, s, active, means, delta):
+    for j in range(len(active)):
+        delta[j] = s[active[j], e] + means[first[e], j] + means[second[e], j] - means[v, j]
+
+
+@kernel
+def _posteriors(
+    low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, weights, active, places,
+    scores, shares, nodes, used, means, second_moments, entropy, log_z,
+):  # fmt: skip
+    most = _most(low, high, node_offsets)
+    shift = np.empty(most)
+    value = np.empty(most)
+    width, measures = len(weights), means.shape[1]
+    below = np.empty((most if len(active) else 0, len(active)))
+    delta = np.empty(len(active))
+    for i in range(low, high):
+        a, b = node_offsets[i], node_offsets[i + 1]
+        c, d = edge_offsets[i], edge_offsets[i + 1]
+        begin, t0, t1, p, n = starts[a + i : b + i + 1], first[c:d], second[c:d], used[c:d], nodes[a:b]
+        score, q = scores[c:d], shares[c:d]
+        score[:] = 0.0
+        combine(score, weights, columns[c * width : d * width].reshape((width, d - c)))
+        log_z[i] = inside(begin, t0, t1, score, q, shift, value)
+        outside(begin, t0, t1, q, n)
+        if log_z[i] == -np.inf:
+            p[:] = 0.0
+            continue
+        for v in range(1, b - a):
+            for e in range(np.uint32(begin[v]), np.uint32(begin[v + 1])):
+                p[e] = n[v] * q[e]
+        entropy[i] = max(log_z[i] - dot(p, score), 0.0)
+        s = stats[c * measures : d * measures].reshape((measures, d - c))
+        for j in range(measures):
+            means[i, j] = dot(p, s[j])
+        if len(active):
+            _means(begin, t0, t1, q, s, active, below)
+            for v in range(1, b - a):
+                if n[v] > 0.0:
+                    for e in range(begin[v], begin[v + 1]):
+                        _deviations(e, v, t0, t1, s, active, below, delta)
+                        for k in range(len(places)):
+                            second_moments[i, k] += p[e] * delta[places[k, 0]] * delta[places[k, 1]]
+
+
+@kernel
+def _feature_sum(
+    low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, linear, temperature, active, curve,
+    scores, shares, nodes, amounts, gradients,
+):  # fmt: skip
+    most = _most(low, high, node_offsets)
+    width, measures = gradients.shape[1], len(linear)
+    means = np.empty(most)
+    above = np.empty(most)
+    below = np.empty((most if len(active) else 0, len(active)))
+    slopes = np.empty_like(below)
+    for i in range(low, high):
+        a, b = node_offsets[i], node_offsets[i + 1]
+        c, d = edge_offsets[i], edge_offsets[i + 1]
+        begin, t0, t1, n, q, x = starts[a + i : b + i + 1], first[c:d], second[c:d], nodes[a:b], shares[c:d], amounts[c:d]
+        s = stats[c * measures : d * measures].reshape((measures, d - c))
+        combine(x, linear, s)
+        if temperature != 0.0:
+            combine(x, np.full(1, temperature), scores[c:d].reshape((1, d - c)))
+        if len(active):
+            _means(begin, t0, t1, q, s, active, below)
+            _add_curved(begin, t0, t1, s, active, curve, below, x)
+        upward(begin, t0, t1, q, x, means)
+        if len(active):
+            _downward_curved(begin, t0, t1, q, n, s, active, curve, below, slopes, x, means, above)
+        else:
+            downward(begin, t0, t1, q, n, x, means, above)
+        f = columns[c * width : d * width].reshape((width, d - c))
+        for k in range(width):
+            gradients[i, k] = dot(x, f[k])
+
+
+@kernel
+def _add_curved(starts, first, second, s, active, curve, below, amounts):
+    delta = np.empty(len(active))
+    for v in range(1, len(starts) - 1):
+        for e in range(starts[v], starts[v + 1]):
+            _deviations(e, v, first, second, s, active, below, delta)
+            for j in range(len(delta)):
+                for k in range(len(delta)):
+                    amounts[e] += delta[j] * curve[j, k] * delta[k]
+
+
+@kernel
+def _downward_curved(starts, first, second, shares, nodes, s, active, curve, below, slopes, amounts, means, above):
+    count, size = len(starts) - 1, len(active)
+    above[:count] = 0.0
+    slopes[:count] = 0.0
+    delta = np.empty(size)
+    for v in range(count - 1, 0, -1):
+        p = nodes[v]
+        h = above[v] - p * means[v]
+        for e in range(starts[v], starts[v + 1]):
+            _deviations(e, v, first, second, s, active, below, delta)
+            x = p * amounts[e] + h
+            for j in range(size):
+                x += slopes[v, j] * delta[j]
+            x *= shares[e]
+            amounts[e] = x
+            above[first[e]] += x
+            above[second[e]] += x
+            for j in range(size):
+                g = slopes[v, j]
+                for k in range(size):
+                    g += 2.0 * p * curve[j, k] * delta[k]
+                slopes[first[e], j] += shares[e] * g
+                slopes[second[e], j] += shares[e] * g
