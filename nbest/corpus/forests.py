@@ -45,6 +45,8 @@ class Forests:
     references: tuple[tuple[str, ...], ...] | None = None  # N
     sources: tuple[str, ...] | None = None  # N
     metric: Metric | None = None
+    stats: Floats | None = None  # [E, M] of `metric`, where they add up over the edges of a derivation
+    own_weights: Mapping[str, float] = field(default_factory=dict)  # of the system that made them, if the file tells
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -59,7 +61,9 @@ class Forests:
         put(self, "feature_names", tuple(self.feature_names))
         put(self, "ids", tuple(self.ids))
         put(self, "vocabulary", tuple(self.vocabulary))
+        put(self, "stats", None if self.stats is None else frozen_view(self.stats, np.float64))
         put(self, "origins", MappingProxyType(dict(self.origins)))
+        put(self, "own_weights", MappingProxyType(dict(self.own_weights)))
         _check(self)
 
     # sizes -------------------------------------------------------------------------------------------------
@@ -116,11 +120,15 @@ class Forests:
                 f"{metric.name} needs references and these forests carry none; give them (--refs on the command line)"
             )
         forests.need_words(metric.name)
-        return replace(forests, metric=metric)
+        return replace(forests, metric=metric, stats=None)
+
+    def with_stats(self, metric: Metric, stats: Floats) -> Forests:
+        """The same forests with statistics [E, M] of `metric` that add up over the edges of a derivation."""
+        return replace(self, metric=metric, stats=stats)
 
     def with_references(self, references: References) -> Forests:
         """The same forests with these references, one sequence of texts a segment."""
-        return replace(self, references=tuple(tuple(refs) for refs in references), metric=None)
+        return replace(self, references=tuple(tuple(refs) for refs in references), metric=None, stats=None)
 
     def need_metric(self) -> Metric:
         """The metric, or a `CapabilityError` that says how to get one."""
@@ -155,6 +163,7 @@ class Forests:
         """The fields that hold edges (tails, features, symbols), for these edges."""
         rows, tail_offsets = segments.rows_of(self.tail_offsets, edges)
         fields = {"tail_offsets": tail_offsets, "tails": self.tails[rows], "features": self.features[edges]}
+        fields |= {} if self.stats is None else {"stats": self.stats[edges]}
         if self.symbols is not None and self.symbol_offsets is not None:
             rows, symbol_offsets = segments.rows_of(self.symbol_offsets, edges)
             fields |= {"symbol_offsets": symbol_offsets, "symbols": self.symbols[rows]}
@@ -169,6 +178,7 @@ class Forests:
             features=self.features[:, [self.feature_names.index(name) for name in names]],
             feature_names=tuple(names),
             origins={name: origin for name, origin in self.origins.items() if name in names},
+            own_weights={name: weight for name, weight in self.own_weights.items() if name in names},
         )
 
     def with_features(self, names: Sequence[str], columns: Floats) -> Forests:
@@ -201,6 +211,8 @@ def _check(forests: Forests) -> None:
         row, column = np.argwhere(~np.isfinite(forests.features))[0]
         name = forests.feature_names[column]
         raise ParameterError(f"features of Forests must be finite, got {forests.features[row, column]} for {name!r}")
+    if forests.stats is not None and (forests.stats.ndim != 2 or len(forests.stats) != forests.edges):
+        raise ParameterError(f"'stats' of Forests must be [E, M] with E = {forests.edges}, got {forests.stats.shape}")
     if len(set(forests.feature_names)) != len(forests.feature_names):
         raise ParameterError("feature names of Forests must differ")
     if len(set(forests.ids)) != len(forests.ids):

@@ -10,7 +10,7 @@ from nbest.forests.derivations import Derivations
 from nbest.forests.ngrams import ngram_stats
 from nbest.metrics import BLEU
 from nbest.parallel import kernel
-from nbest.types import Floats
+from nbest.types import Floats, Ints
 
 
 def bleu_edge_stats(forests: Forests, metric: BLEU) -> tuple[Forests, Floats]:
@@ -39,7 +39,7 @@ def bleu_edge_stats(forests: Forests, metric: BLEU) -> tuple[Forests, Floats]:
     return forests, stats
 
 
-def average_lengths(lengths: Floats, offsets: Floats) -> Floats:
+def average_lengths(lengths: Ints, offsets: Ints) -> Floats:
     """[N] average length of the references of each forest."""
     return segments.sums(np.asarray(lengths, np.float64), offsets) / np.maximum(np.diff(offsets), 1)
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from nbest.objectives.cobleu import CoBLEU
 from nbest.objectives.likelihood import Likelihood
 from nbest.objectives.risk import Risk
 from nbest.objectives.shard import Shard, scales
 from nbest.parallel import each
 from nbest.types import Floats, Objective
 
-OBJECTIVES: dict[str, type] = {"likelihood": Likelihood, "risk": Risk}
+OBJECTIVES: dict[str, type] = {"cobleu": CoBLEU, "likelihood": Likelihood, "risk": Risk}
 """Objectives by name."""
 
 
@@ -31,4 +32,4 @@ def value_and_gradient(
     return value + penalty, np.sum(parts, axis=0) + slope
 
 
-__all__ = ["OBJECTIVES", "Likelihood", "Risk", "Shard", "scales", "value_and_gradient"]
+__all__ = ["OBJECTIVES", "CoBLEU", "Likelihood", "Risk", "Shard", "scales", "value_and_gradient"]

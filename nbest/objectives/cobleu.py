@@ -39,7 +39,9 @@ class NgramShard:
     @cached_property
     def blocked(self) -> ForestBlocked:
         """Scaled features and n-gram counts, laid out for the kernels."""
-        return ForestBlocked.of(self.forests, self.found.counts, scale=self.scale, single=self.single)
+        return ForestBlocked.of(
+            self.forests, self.found.counts.astype(np.float64), scale=self.scale, single=self.single
+        )
 
     @cached_property
     def matches(self) -> tuple[Ints, Ints]:
@@ -127,7 +129,9 @@ class CoBLEU:
     def moments(self, weights: Floats, shard: NgramShard) -> Counts:
         """Expected counts and entropy; additive over shards."""
         if shard.found.order != self.order:
-            raise ParameterError(f"'order' of CoBLEU is {self.order}, and the n-grams were counted up to {shard.found.order}")
+            raise ParameterError(
+                f"'order' of CoBLEU is {self.order}, and the n-grams were counted up to {shard.found.order}"
+            )
         found = shard.blocked.posteriors(weights, self.gamma, np.zeros(0), _NO_PAIRS, self.threads)
         layout, expected, counts = shard.forests.layout, shard.expected, shard.found
         over_ranges(
@@ -137,8 +141,9 @@ class CoBLEU:
             layout.edge_offsets,
             self.threads,
         )
-        clipped = np.bincount(counts.orders - 1, np.minimum(expected, counts.limits), minlength=self.order)
-        return Counts(found.mean, clipped[: self.order], shard.reference_length, found.entropy)
+        clipped = np.zeros(self.order)
+        np.add.at(clipped, counts.orders - 1, np.minimum(expected, counts.limits))
+        return Counts(found.mean, clipped, shard.reference_length, found.entropy)
 
     def combine(self, moments: Counts) -> tuple[float, Credit]:
         """Corpus value and credit."""

@@ -67,9 +67,10 @@ class ForestBlocked:
         means, second = np.zeros((forests, self.measures)), np.zeros((forests, len(pairs)))
         entropy, log_z = np.zeros(forests), np.zeros(forests)
         active, places = _active(pairs)
+        t = self.layout
         over_ranges(
             lambda low, high: _posteriors(
-                low, high, *self._arrays(), self.columns, self.stats, weights * gamma, active, places,
+                low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second, self.columns, self.stats, weights * gamma, active, places,
                 self.scores, self.shares, self.nodes, self.used, means, second, entropy, log_z,
             ),
             self.layout.edge_offsets,
@@ -99,19 +100,16 @@ class ForestBlocked:
         gradients = np.zeros((len(self.layout), self.width))
         active, _ = _active(pairs)
         curve = quadratic[np.ix_(active, active)]
+        t = self.layout
         over_ranges(
             lambda low, high: _feature_sum(
-                low, high, *self._arrays(), self.columns, self.stats, linear, temperature, active, curve,
+                low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second, self.columns, self.stats, linear, temperature, active, curve,
                 self.scores, self.shares, self.nodes, amounts, gradients,
             ),
             self.layout.edge_offsets,
             threads,
         )  # fmt: skip
         return gamma * gradients.sum(axis=0), amounts
-
-    def _arrays(self) -> tuple[Ints, ...]:
-        layout = self.layout
-        return layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second
 
 
 def _active(pairs: Ints) -> tuple[Ints, Ints]:
@@ -214,7 +212,14 @@ def _feature_sum(
     for i in range(low, high):
         a, b = node_offsets[i], node_offsets[i + 1]
         c, d = edge_offsets[i], edge_offsets[i + 1]
-        begin, t0, t1, n, q, x = starts[a + i : b + i + 1], first[c:d], second[c:d], nodes[a:b], shares[c:d], amounts[c:d]
+        begin, t0, t1, n, q, x = (
+            starts[a + i : b + i + 1],
+            first[c:d],
+            second[c:d],
+            nodes[a:b],
+            shares[c:d],
+            amounts[c:d],
+        )
         s = stats[c * measures : d * measures].reshape((measures, d - c))
         combine(x, linear, s)
         if temperature != 0.0:

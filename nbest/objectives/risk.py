@@ -11,6 +11,7 @@ import numpy as np
 
 from nbest.errors import CapabilityError, ParameterError
 from nbest.jets import expand
+from nbest.objectives.forest_shard import ForestShard
 from nbest.objectives.moments import Moments
 from nbest.objectives.shard import Shard
 from nbest.types import Floats, Ints
@@ -68,7 +69,7 @@ class Risk:
             return self.metric.smooth(totals)
         return self.metric.smooth(totals, alpha=self.alpha, segments=self.segments)
 
-    def moments(self, weights: Floats, shard: Shard) -> Moments:
+    def moments(self, weights: Floats, shard: Shard | ForestShard) -> Moments:
         """Expected totals, their covariance and the entropy; additive over shards."""
         dense, extra = shard.dense_and_extra(weights)
         return shard.blocked.posteriors(dense, self.gamma, extra, self._pairs(), self.threads)
@@ -88,7 +89,7 @@ class Risk:
         credit = Credit(-(found.gradient + 0.5 * found.third), -0.5 * found.hessian)
         return -value - self.temperature * moments.entropy, credit
 
-    def gradient(self, weights: Floats, shard: Shard, credit: Credit) -> Floats:
+    def gradient(self, weights: Floats, shard: Shard | ForestShard, credit: Credit) -> Floats:
         """Gradient of this shard's part, at the posteriors that `moments` left."""
         dense, share = shard.blocked.feature_sum(
             credit.linear, credit.quadratic, self._pairs(), self.temperature, self.gamma, self.threads

@@ -20,17 +20,19 @@ Make = Callable[[Sequence[NBest]], tuple[Objective, list[Any]]]
 _STEP = 1e-5
 
 
-def check_objective(make: Make, corpus: NBest | None = None, *, seed: int = 1) -> None:
+def check_objective(make: Make, corpus: NBest | None = None, *, seed: int = 1, kinks: bool = False) -> None:
     """Raise an `AssertionError` that says which part of the contract of `nbest.types.Objective` is broken.
 
     Checked on `corpus` (default: made-up lists with some that are empty or of one hypothesis) at random weights:
     gradient against central differences, shards in any number and order, hypotheses in another order, a
     constant added to the scores of one segment, a segment given twice, empty lists, lists of one hypothesis.
+    `kinks`: the objective may have kinks where all hypotheses are alike likely, so weights 0 are left out.
     """
     lists = toy_lists(seed, noise=0.3) if corpus is None else corpus
     rng = np.random.default_rng(seed)
     width = len(lists.feature_names) + len(lists.sparse_names)
-    for weights in (np.zeros(width), rng.normal(0.0, 1.0, width), rng.normal(0.0, 5.0, width)):
+    drawn = [rng.normal(0.0, 1.0, width), rng.normal(0.0, 5.0, width)]
+    for weights in drawn if kinks else [np.zeros(width), *drawn]:
         for check in _CHECKS:
             check(make, lists, weights)
 

@@ -18,6 +18,7 @@ from nbest.errors import CapabilityError, ConvergenceWarning
 from nbest.features import within_scale
 from nbest.model import load
 from nbest.testing.corpora import in_other_order, snapshot, toy_lists, with_scaled
+from nbest.types import Metric
 
 Make = Callable[..., Any]
 
@@ -25,18 +26,19 @@ _STATUSES = ("converged", "limit", "collapsed")
 _WILD = np.array([1e-6, 1e6, 1.0])
 
 
-def check_trainer(trainer: Make, *, seed: int = 1, **options: Any) -> None:
+def check_trainer(trainer: Make, *, seed: int = 1, metric: Metric | None = None, **options: Any) -> None:
     """Raise an `AssertionError` that says which part of the contract of `nbest.types.Trainer` is broken.
 
     `trainer` is a class (or a function) that makes a trainer from keywords; it is checked with `options`, on made-up
     lists: what it stores, what it leaves unchanged, that it is deterministic and indifferent to the order of
     hypotheses and to the units of features, what it refuses, and that it learns what a single feature cannot tell.
+    `metric` is that of the lists (default WER).
     """
 
     def make(**more: Any) -> Any:
         return trainer(**{**options, **more})
 
-    lists = toy_lists(seed)
+    lists = toy_lists(seed, metric=metric)
     for check in _CHECKS:
         try:
             with warnings.catch_warnings():
@@ -93,7 +95,7 @@ def _check_result(make: Make, corpus: NBest) -> None:
 
 
 def _check_scores(make: Make, corpus: NBest) -> None:
-    heldout = toy_lists(99)
+    heldout = toy_lists(99, metric=corpus.metric)
     model = make().fit(corpus, heldout=heldout)
     for name, lists in (("dev", corpus), ("heldout", heldout)):
         score = lists.score(model.predict(lists))

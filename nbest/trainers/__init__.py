@@ -3,6 +3,7 @@
 Adding one is one file and one line of `TRAINERS`; `nbest.testing.check_trainer` tests it.
 """
 
+from nbest.trainers.cobleu import MaxCoBLEU
 from nbest.trainers.likelihood import MaxLikelihood
 from nbest.trainers.mert import MERT
 from nbest.trainers.risk import MinRisk
@@ -10,6 +11,7 @@ from nbest.trainers.search import GridSearch, RandomSearch
 from nbest.trainers.softbleu import SoftBLEU
 
 TRAINERS: dict[str, type] = {
+    "cobleu": MaxCoBLEU,
     "grid": GridSearch,
     "likelihood": MaxLikelihood,
     "mert": MERT,
@@ -19,4 +21,4 @@ TRAINERS: dict[str, type] = {
 }
 """Trainers by the name used on the command line."""
 
-__all__ = ["MERT", "TRAINERS", "GridSearch", "MaxLikelihood", "MinRisk", "RandomSearch", "SoftBLEU"]
+__all__ = ["MERT", "TRAINERS", "GridSearch", "MaxCoBLEU", "MaxLikelihood", "MinRisk", "RandomSearch", "SoftBLEU"]

@@ -5,36 +5,43 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from nbest import segments
-from nbest.corpus import NBest
+from nbest.corpus import Forests, NBest
+from nbest.decisions import first, oracle
 from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, _known
 from nbest.features import within_scale
+from nbest.forests.edge_stats import bleu_edge_stats
+from nbest.forests.expectations import covariances, expectations
+from nbest.forests.kbest import kbest
+from nbest.forests.posteriors import posteriors
+from nbest.jets import expand
+from nbest.metrics import BLEU
 from nbest.model import LogLinear
 from nbest.objectives import Likelihood, Shard, scales, value_and_gradient
+from nbest.objectives.forest_shard import ForestShard
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
-from nbest.types import Floats, Metric
+from nbest.types import Floats, Ints, Metric
 
 _SINGLE = 1 << 20  # entries from which features are kept in float32
+_STRINGS = 100  # how many strings of a forest calibrate its posterior
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A corpus ready for training. Weights of trainers are in units of scaled features: plain = scaled / scale."""
+class _Scaled:
+    """Weights in units of scaled features, and in the user's: plain = scaled / scale."""
 
-    corpus: NBest
     metric: Metric
-    stats: Floats  # [H, M]
     scale: Floats  # [D + D']; 0 for a feature that never differs within a list
 
     @property
     def names(self) -> tuple[str, ...]:
         """D + D' names of dense and sparse features."""
-        return (*self.corpus.feature_names, *self.corpus.sparse_names)
+        raise NotImplementedError
 
     @property
     def sign(self) -> float:
@@ -52,6 +59,21 @@ class Problem:
                 raise ParameterError(f"start weights name {name!r}, which these lists lack; {_known(self.names, name)}")
         return np.array([(weights or {}).get(name, 0.0) for name in self.names]) * self.scale
 
+
+@dataclass(frozen=True)
+class Problem(_Scaled):
+    """Lists ready for training."""
+
+    corpus: NBest
+    metric: Metric
+    stats: Floats  # [H, M]
+    scale: Floats
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """D + D' names of dense and sparse features."""
+        return (*self.corpus.feature_names, *self.corpus.sparse_names)
+
     def score(self, scaled: Floats) -> float:
         """The metric of the hypotheses that these weights choose, recomputed as a model would."""
         return self.corpus.score(self.model(scaled).predict(self.corpus))
@@ -66,8 +88,102 @@ class Problem:
         single = self.corpus.features.size > _SINGLE
         return Shard(self.corpus, self.scale, self.metric.losses(self.stats), single=single)
 
+    def totals(self, scaled: Floats) -> Floats:
+        """[M] statistics of the hypotheses that these weights choose."""
+        return self.corpus.totals(self.model(scaled).predict(self.corpus))
 
-def prepare(corpus: NBest, trainer: str, heldout: NBest | None = None, *, sparse: bool = False) -> Problem:
+    def oracle_totals(self) -> Floats:
+        """[M] statistics of the hypotheses of least loss."""
+        return self.corpus.totals(oracle(self.corpus))
+
+    @property
+    def dense(self) -> bool:
+        """Whether there are no sparse features."""
+        return self.corpus.sparse is None
+
+    @property
+    def filled(self) -> int:
+        """How many lists are not empty."""
+        return int((self.corpus.lengths > 0).sum())
+
+    def part(self, rows: Ints) -> Problem:
+        """The same for these segments only."""
+        corpus = self.corpus.select(rows)
+        return replace(self, corpus=corpus, stats=corpus.need_stats()[0])
+
+
+@dataclass
+class ForestProblem(_Scaled):
+    """Forests ready for training."""
+
+    corpus: Forests
+    metric: Metric
+    scale: Floats
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """D names of features."""
+        return self.corpus.feature_names
+
+    def score(self, scaled: Floats) -> float:
+        """The metric of the best derivations under these weights."""
+        return score_of(self.model(scaled), self.corpus)
+
+    def model(self, scaled: Floats) -> LogLinear:
+        """The model with these weights, in the user's units."""
+        return LogLinear(dict(zip(self.names, self.plain(scaled).tolist(), strict=True)))
+
+    def lists(self, scaled: Floats, k: int) -> NBest:
+        """The k best distinct strings of each forest under these weights, with statistics."""
+        return kbest(self.corpus, self.model(scaled).edge_scores(self.corpus), k, distinct=True).lists()
+
+    @cached_property
+    def additive(self) -> tuple[Forests, Floats]:
+        """Forests of the same derivations, and statistics [E, M] that add up over their edges."""
+        if self.corpus.stats is not None:
+            return self.corpus, self.corpus.stats
+        if isinstance(self.metric, BLEU):
+            return bleu_edge_stats(self.corpus, self.metric)
+        raise CapabilityError(
+            f"{self.metric.name} does not add up over the edges of a forest; train on lists of its best strings"
+        )
+
+    def shard(self) -> ForestShard:
+        """All forests as one shard; large ones keep their features in float32."""
+        forests, stats = self.additive
+        return ForestShard(forests, self.scale, stats, single=forests.features.size > _SINGLE)
+
+    def totals(self, scaled: Floats) -> Floats:
+        """[M] statistics, as sums over edges, of the best derivations under these weights."""
+        forests, stats = self.additive
+        return kbest(forests, self.model(scaled).edge_scores(forests), 1).sums(stats).sum(axis=0)
+
+    def oracle_totals(self) -> Floats:
+        """[M] statistics, as sums over edges, of the derivations that are best by the slope of the metric."""
+        forests, stats = self.additive
+        mean = expectations(forests, np.zeros(forests.edges), stats).sum(axis=0)
+        slope = expand(self.metric.smooth, mean).gradient  # type: ignore[attr-defined]
+        return kbest(forests, stats @ slope, 1).sums(stats).sum(axis=0)
+
+    @property
+    def filled(self) -> int:
+        """How many forests are not empty."""
+        return int((posteriors(self.corpus, np.zeros(self.corpus.edges)).log_z > -np.inf).sum())
+
+    def part(self, rows: Ints) -> ForestProblem:
+        """The same for these segments only."""
+        return ForestProblem(self.corpus.select(rows), self.metric, self.scale)
+
+
+def score_of(model: LogLinear, corpus: NBest | Forests) -> float:
+    """The metric of what a model chooses: hypotheses of lists, or derivations of forests."""
+    if isinstance(corpus, NBest):
+        return corpus.score(model.predict(corpus))
+    best = kbest(corpus, model.edge_scores(corpus), 1).lists()
+    return best.score(first(None, best))
+
+
+def prepare(corpus: NBest, trainer: str, heldout: NBest | Forests | None = None, *, sparse: bool = False) -> Problem:
     """Check that a corpus can be trained on and the held-out one scored, and measure the features."""
     stats, metric = corpus.need_stats()
     if heldout is not None:
@@ -87,9 +203,46 @@ def prepare(corpus: NBest, trainer: str, heldout: NBest | None = None, *, sparse
     return Problem(corpus, metric, stats, scale)
 
 
-def _check_heldout(corpus: NBest, heldout: NBest) -> None:
+def prepare_forests(forests: Forests, trainer: str, heldout: NBest | Forests | None = None) -> ForestProblem:
+    """Check that forests can be trained on and the held-out ones scored, and measure the features."""
+    metric = forests.need_metric()
+    forests.need_words(trainer)
+    if heldout is not None:
+        _check_heldout(forests, heldout)
+    if not forests.feature_names:
+        raise CapabilityError(f"{trainer} needs features and these forests have none")
+    scale = forest_scale(forests)
+    if not (scale > 0).any():
+        raise CapabilityError(f"{trainer} cannot learn: no feature differs between the derivations of any forest")
+    return ForestProblem(forests, metric, scale)
+
+
+def forest_scale(forests: Forests) -> Floats:
+    """[D] standard deviation of each feature over all derivations of a forest, alike likely, on average over forests.
+
+    0 for a feature that never differs between derivations (up to rounding).
+    """
+    uniform = np.zeros(forests.edges)
+    out = np.zeros(len(forests.feature_names))
+    for d, name in enumerate(forests.feature_names):
+        column = forests.column(name)
+        size = np.abs(column).max(initial=0.0)
+        if size > 0:
+            variances = covariances(forests, uniform, column / size, column / size)
+            deviation = np.sqrt(max(variances.mean(), 0.0)) if len(variances) else 0.0
+            out[d] = deviation * size if deviation > 1e-7 else 0.0
+    return out
+
+
+def forest_corpus_scale(forests: Forests, within: Floats) -> Floats:
+    """[D] standard deviation of each feature over the derivations of all forests, alike likely in each."""
+    means = expectations(forests, np.zeros(forests.edges), forests.features)
+    return np.where(within > 0, np.sqrt(within**2 + means.var(axis=0)), 0.0)
+
+
+def _check_heldout(corpus: NBest | Forests, heldout: NBest | Forests) -> None:
     """Complain of held-out lists before the training and not after it."""
-    if heldout.stats is None or heldout.metric is None:
+    if heldout.metric is None or (isinstance(heldout, NBest) and heldout.stats is None):
         raise CapabilityError("the held-out lists have no statistics yet; call heldout.with_metric(metric, references)")
     missing = [name for name in corpus.feature_names if name not in heldout.feature_names]
     if missing:
@@ -103,19 +256,24 @@ def describe(trainer: Any) -> dict[str, Any]:
 
 
 def finish(
-    trainer: Any, problem: Problem, result: Result, heldout: NBest | None, *, calibrate: bool = True
+    trainer: Any,
+    problem: Problem | ForestProblem,
+    result: Result,
+    heldout: NBest | Forests | None,
+    *,
+    calibrate: bool = True,
 ) -> LogLinear:
     """The model of a result: in the user's units, scaled to a calibrated posterior, with dev and held-out scores.
 
     Scaling by a positive number changes no 1-best choice; it makes the softmax of the scores a fair probability on
-    the development lists, which MBR and consensus decisions need.
+    the development lists (of forests: on their best strings), which MBR and consensus decisions need.
     """
     if result.status != "converged":
         warnings.warn(f"{type(trainer).__name__}: {result.message}", ConvergenceWarning, stacklevel=3)
     model = calibrated(problem, result.weights) if calibrate else problem.model(result.weights)
-    scores = {"dev": problem.corpus.score(model.predict(problem.corpus))}
+    scores = {"dev": score_of(model, problem.corpus)}
     if heldout is not None:
-        scores["heldout"] = heldout.score(model.predict(heldout))
+        scores["heldout"] = score_of(model, heldout)
     return replace(
         model,
         metric=signature_of(problem.corpus),
@@ -125,18 +283,21 @@ def finish(
     )
 
 
-def signature_of(corpus: NBest) -> str:
+def signature_of(corpus: NBest | Forests) -> str:
     """Name and signature of the metric of a corpus."""
-    _, metric = corpus.need_stats()
+    metric = corpus.need_stats()[1] if isinstance(corpus, NBest) else corpus.need_metric()
     counts = {len(refs) for refs in corpus.references or ((),)}
     return f"{metric.name}|{metric.signature(counts.pop() if len(counts) == 1 else -1)}"
 
 
-def calibrated(problem: Problem, scaled: Floats) -> LogLinear:
+def calibrated(problem: Problem | ForestProblem, scaled: Floats) -> LogLinear:
     """The model of these weights times `calibration`, or times the nearest power of two where ties are at stake.
 
     Rounding may tell apart hypotheses whose scores are equal; a power of two is never rounded.
     """
+    if isinstance(problem, ForestProblem):
+        lists = problem.lists(scaled, _STRINGS)
+        problem = Problem(lists, problem.metric, lists.need_stats()[0], problem.scale)
     model = problem.model(scaled)
     choice = model.predict(problem.corpus)
     factor = calibration(problem, scaled)

@@ -13,6 +13,7 @@ from nbest.objectives import Likelihood, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
 from nbest.trainers.base import finish, prepare
+from nbest.trainers.lists import on_lists
 from nbest.types import Floats
 
 
@@ -29,6 +30,7 @@ class MaxLikelihood:
     iterations: int = 500
     result_: Result | None = field(default=None, init=False, repr=False)
 
+    @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
         if self.iterations < 1:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nbest import parallel
-from nbest.corpus import NBest
+from nbest.corpus import Forests, NBest
 from nbest.errors import ParameterError, _known
 from nbest.model import LogLinear
+from nbest.optimisers.forest_lines import ForestLines
 from nbest.optimisers.line_search import Lines
 from nbest.optimisers.result import Result
 from nbest.randomness import generator
-from nbest.trainers.base import Problem, finish, prepare
+from nbest.trainers.base import ForestProblem, Problem, finish, prepare, prepare_forests
 from nbest.types import Bools, Floats
 
 _GAIN = 1e-9  # a move must gain more than this
@@ -56,14 +57,18 @@ class MERT:
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
-    def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
-        """Learn weights from lists with statistics."""
-        problem = prepare(corpus, "MERT", heldout)
+    def fit(self, corpus: NBest | Forests, heldout: NBest | Forests | None = None) -> LogLinear:
+        """Learn weights from lists with statistics, or from forests with a metric."""
+        problem: Problem | ForestProblem
+        if isinstance(corpus, Forests):
+            problem = prepare_forests(corpus, "MERT", heldout)
+        else:
+            problem = prepare(corpus, "MERT", heldout)
         self._check(problem)
         self.result_ = _Search(self, problem).run()
         return finish(self, problem, self.result_, heldout, calibrate=not self.frozen)
 
-    def _check(self, problem: Problem) -> None:
+    def _check(self, problem: Problem | ForestProblem) -> None:
         for name, least in (("restarts", 0), ("hops", 0), ("elite", 1), ("directions", 0)):
             if getattr(self, name) < least:
                 raise ParameterError(f"'{name}' of MERT must be >= {least}, got {getattr(self, name)}")
@@ -93,14 +98,21 @@ class _Point:
     value: float
 
 
+def _lines_of(problem: Problem | ForestProblem) -> Lines | ForestLines:
+    """What line searches need, in scaled units and without features that never differ."""
+    scaled = problem.corpus.features[:, problem.scale > 0] / problem.scale[problem.scale > 0]
+    if isinstance(problem, ForestProblem):
+        return ForestLines(problem.corpus, scaled, problem.metric)
+    return Lines(scaled, problem.corpus.offsets, problem.stats, problem.metric)
+
+
 class _Search:
     """One run over one corpus. Restarts and chains of hops are independent, each with its own random stream."""
 
-    def __init__(self, trainer: MERT, problem: Problem) -> None:
+    def __init__(self, trainer: MERT, problem: Problem | ForestProblem) -> None:
         self.trainer, self.problem = trainer, problem
-        scaled = problem.corpus.features[:, problem.scale > 0] / problem.scale[problem.scale > 0]
         self.useful = np.flatnonzero(problem.scale > 0)
-        self.lines = Lines(scaled, problem.corpus.offsets, problem.stats, problem.metric)
+        self.lines = _lines_of(problem)
         names = [problem.names[d] for d in self.useful]
         self.free: Bools = np.array([name not in trainer.frozen for name in names], bool)
         self.signs = np.array([_SIGNS[trainer.signs[n]] if n in trainer.signs else 0.0 for n in names])
@@ -113,11 +125,13 @@ class _Search:
         starts = self._starts()
         chains = min(self.trainer.elite, len(starts)) if self.trainer.hops else 0
         self.total = len(starts) + chains * self.trainer.hops
-        # with more threads than starts, the threads go into each line search instead
-        self.inner = self.threads if len(starts) == 1 else 1
-        climbed = parallel.each(lambda job: self._climb_start(*job), list(enumerate(starts)), self.threads)
+        # with more threads than starts, the threads go into each line search instead; on forests always, as what
+        # one search needs is large and what it measures serves the next
+        inside = len(starts) == 1 or isinstance(self.lines, ForestLines)
+        self.inner, outer = (self.threads, 1) if inside else (1, self.threads)
+        climbed = parallel.each(lambda job: self._climb_start(*job), list(enumerate(starts)), outer)
         order = sorted(range(len(climbed)), key=lambda i: -climbed[i].value)
-        ends = parallel.each(lambda i: self._hop(i, climbed[i]), order[:chains], self.threads) or climbed
+        ends = parallel.each(lambda i: self._hop(i, climbed[i]), order[:chains], outer) or climbed
         best = max([*ends, climbed[order[0]]], key=lambda point: point.value)
         history = tuple({"start": i, "value": self.lines.sign * p.value} for i, p in enumerate(climbed))
         return self._result(best, history)
@@ -237,10 +251,7 @@ class _Search:
                 return None if size == 0 else (_Point(weights, step.value), self.lines.scores(weights))
             weights = weights / size
             return _Point(weights, step.value), self.lines.scores(weights)
-        moved = scores.copy()
-        for d in np.flatnonzero(direction):
-            moved += (step.x * direction[d]) * self.lines.columns[d]
-        return _Point(weights, step.value), moved
+        return _Point(weights, step.value), self.lines.moved(scores, direction, step.x)
 
     def _bounds(self, weights: Floats, direction: Floats) -> tuple[float, float]:
         """The x for which no weight leaves its bounded sign."""

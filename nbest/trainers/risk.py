@@ -9,16 +9,24 @@ from typing import Any
 import numpy as np
 
 from nbest import parallel
-from nbest.corpus import NBest
-from nbest.decisions import oracle
+from nbest.corpus import Forests, NBest
 from nbest.errors import ParameterError
 from nbest.features import corpus_scale
 from nbest.model import LogLinear
-from nbest.objectives import Risk, Shard, value_and_gradient
+from nbest.objectives import Risk, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
 from nbest.randomness import generator
-from nbest.trainers.base import Problem, finish, prepare
+from nbest.trainers.base import (
+    ForestProblem,
+    Problem,
+    finish,
+    forest_corpus_scale,
+    prepare,
+    prepare_forests,
+    score_of,
+)
+from nbest.trainers.lists import adds_up, fit_on_lists
 from nbest.trainers.mert import climb
 from nbest.types import Bools, Floats
 
@@ -67,23 +75,30 @@ class MinRisk:
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
-    def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
-        """Learn weights from lists with statistics; held-out lists, or folds of the corpus, choose where to stop."""
+    def fit(self, corpus: NBest | Forests, heldout: NBest | Forests | None = None) -> LogLinear:
+        """Learn weights from lists with statistics or forests with a metric; held-out ones or folds choose the stop."""
         self._check()
-        problem = prepare(corpus, "MinRisk", sparse=True, heldout=heldout)
+        if isinstance(corpus, Forests) and not adds_up(corpus):
+            return fit_on_lists(self, MinRisk.fit, corpus, heldout)
         # by their spread over the corpus, so that features that grow with length move later; seen to do better on
         # the test part of one benchmark than their spread within lists, with equal dev scores
-        problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
+        problem: Problem | ForestProblem
+        if isinstance(corpus, Forests):
+            problem = prepare_forests(corpus, "MinRisk", heldout)
+            problem = replace(problem, scale=forest_corpus_scale(corpus, problem.scale))
+        else:
+            problem = prepare(corpus, "MinRisk", sparse=True, heldout=heldout)
+            problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
         threads = parallel.thread_count(self.threads)
         self._check_folds(corpus, heldout)
         crossed = self.folds > 0
         end = _Path(self, problem, heldout, threads).run(self._stop(problem, threads) if crossed else None)
-        if heldout is None and not crossed and self.polish and corpus.sparse is None:
+        if heldout is None and not crossed and self.polish and isinstance(problem, Problem) and problem.dense:
             end = _polished(problem, end, threads)
         self.result_ = end
         return finish(self, problem, end, heldout)
 
-    def _check_folds(self, corpus: NBest, heldout: NBest | None) -> None:
+    def _check_folds(self, corpus: NBest | Forests, heldout: NBest | Forests | None) -> None:
         if self.folds == 0:
             return
         if heldout is not None:
@@ -92,7 +107,7 @@ class MinRisk:
             limit = f"0 or between 2 and the number of segments ({len(corpus)})"
             raise ParameterError(f"'folds' of MinRisk must be {limit}, got {self.folds}")
 
-    def _stop(self, problem: Problem, threads: int) -> int:
+    def _stop(self, problem: Problem | ForestProblem, threads: int) -> int:
         """After how many steps the metric of left-out folds is best."""
         fold = generator(self.seed).permutation(len(problem.corpus)) % self.folds
         done: list[int] = []
@@ -122,12 +137,10 @@ class MinRisk:
             raise ParameterError(f"'variance' of MinRisk must be > 0, got {self.variance}")
 
 
-def _fold_totals(trainer: MinRisk, problem: Problem, out: Bools) -> list[Floats]:
+def _fold_totals(trainer: MinRisk, problem: Problem | ForestProblem, out: Bools) -> list[Floats]:
     """Totals of the left-out segments after each step of a path over the others."""
-    rest, left = problem.corpus.select(np.flatnonzero(~out)), problem.corpus.select(np.flatnonzero(out))
-    part = replace(problem, corpus=rest, stats=rest.need_stats()[0])
-    path = _Path(trainer, part, None, 1)
-    path.watched = left
+    path = _Path(trainer, problem.part(np.flatnonzero(~out)), None, 1)
+    path.watched = problem.part(np.flatnonzero(out))
     path.run(None)
     return [record["left_out"] for record in path.history]
 
@@ -140,25 +153,27 @@ def _polished(problem: Problem, end: Result, threads: int) -> Result:
     return replace(end, weights=found.weights, value=found.value, message=f"{end.message}, then {found.message}")
 
 
-def nat_per_segment(problem: Problem, risk: Risk, shard: Shard) -> float:
+def nat_per_segment(problem: Problem | ForestProblem, risk: Risk, shard: Any) -> float:
     """One nat of the metric's logarithm for each filled segment, in units of its formula.
 
     That is 1 / N for a log formula and about the rate / N for a rate: the unit of temperatures and penalties.
     """
     uniform = risk.moments(np.zeros(len(problem.names)), shard).mean
-    best = problem.corpus.totals(oracle(problem.corpus))
+    best = problem.oracle_totals()
     gain = abs(float(risk.formula(best) - risk.formula(uniform)))
     low, high = (float(problem.metric.score(totals)) for totals in (uniform, best))
     nats = abs(np.log(high) - np.log(low)) if low > 0 and high > 0 else 0.0
-    return max(gain / nats if nats > 1e-6 else gain, 1e-6) / max(1, int((problem.corpus.lengths > 0).sum()))
+    return max(gain / nats if nats > 1e-6 else gain, 1e-6) / max(1, problem.filled)
 
 
 class _Path:
     """One annealing path."""
 
-    def __init__(self, trainer: MinRisk, problem: Problem, heldout: NBest | None, threads: int) -> None:
+    def __init__(
+        self, trainer: MinRisk, problem: Problem | ForestProblem, heldout: NBest | Forests | None, threads: int
+    ) -> None:
         self.trainer, self.problem, self.heldout = trainer, problem, heldout
-        self.shard: Shard = problem.shard()
+        self.shard = problem.shard()
         self.base = Risk(
             problem.metric,
             order=trainer.order,
@@ -168,7 +183,7 @@ class _Path:
         )
         self.evaluations = 0
         self.history: list[dict[str, Any]] = []
-        self.watched: NBest | None = None  # lists whose totals are recorded, for cross-validation
+        self.watched: Problem | ForestProblem | None = None  # whose totals are recorded, for cross-validation
 
     def run(self, stop: int | None) -> Result:
         weights = self.problem.start(self.trainer.start)
@@ -217,20 +232,19 @@ class _Path:
 
     def _record(self, risk: Risk, weights: Floats) -> dict[str, Any]:
         """Where the path is: expected and 1-best metric, held-out metric."""
-        model = self.problem.model(weights)
-        choice = model.predict(self.problem.corpus)
+        chosen = self.problem.totals(weights)
         expected, _ = replace(risk, temperature=0.0).combine(risk.moments(weights, self.shard))
-        sharp = -float(risk.formula(self.problem.corpus.totals(choice)))
+        sharp = -float(risk.formula(chosen))
         record: dict[str, Any] = {
             "temperature": risk.temperature,
             "gamma": risk.gamma,
             "expected": expected,
             "gap": abs(expected - sharp),
-            "dev": self.problem.corpus.score(choice),
+            "dev": self.problem.score(weights),
         }
         if self.heldout is not None:
-            record["heldout"] = self.heldout.score(model.predict(self.heldout))
+            record["heldout"] = score_of(self.problem.model(weights), self.heldout)
         if self.watched is not None:
-            record["left_out"] = self.watched.totals(model.predict(self.watched))
+            record["left_out"] = self.watched.totals(weights)
         self.history.append(record)
         return record

@@ -15,6 +15,7 @@ from nbest.optimisers.choices import totals_of
 from nbest.optimisers.result import Result
 from nbest.randomness import generator
 from nbest.trainers.base import Problem, finish, prepare
+from nbest.trainers.lists import on_lists
 from nbest.types import Floats
 
 _BATCH = 64
@@ -38,6 +39,7 @@ class GridSearch:
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
+    @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
         problem = prepare(corpus, "GridSearch", heldout)
@@ -91,6 +93,7 @@ class RandomSearch:
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
+    @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
         problem = prepare(corpus, "RandomSearch", heldout)

@@ -13,6 +13,7 @@ from nbest.model import LogLinear
 from nbest.objectives import Risk, value_and_gradient
 from nbest.optimisers import OPTIMISERS, Result
 from nbest.trainers.base import finish, prepare
+from nbest.trainers.lists import on_lists
 from nbest.trainers.risk import nat_per_segment
 from nbest.types import Floats
 
@@ -42,6 +43,7 @@ class SoftBLEU:
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
+    @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; of all points visited the best held-out one is taken, if given."""
         if self.iterations < 1:

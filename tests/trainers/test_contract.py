@@ -6,16 +6,21 @@ import numpy as np
 import pytest
 
 from nbest.errors import CapabilityError
+from nbest.metrics import BLEU
 from nbest.model import LogLinear
 from nbest.optimisers.result import Result
 from nbest.testing import check_trainer
 from nbest.trainers import TRAINERS, MaxLikelihood
 
 
+METRIC = {"cobleu": BLEU(tokenize="none", max_ngram_order=2)}
+"""Trainers that take one metric only."""
+
+
 @pytest.mark.parametrize("name", TRAINERS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_contract(name, seed):
-    check_trainer(TRAINERS[name], seed=seed)
+    check_trainer(TRAINERS[name], seed=seed, metric=METRIC.get(name))
 
 
 OPTIONS = [
@@ -24,12 +29,14 @@ OPTIONS = [
     ("grid", {"points": 9, "limit": 10, "base": "second"}),
     ("likelihood", {"variance": float("inf")}),
     ("likelihood", {"variance": {"first": 0.5}}),
+    ("cobleu", {"schedule": "temperature"}),
+    ("cobleu", {"schedule": "gamma"}),
 ]
 
 
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_contract_with_options(name, options):
-    check_trainer(TRAINERS[name], **options)
+    check_trainer(TRAINERS[name], metric=METRIC.get(name), **options)
 
 
 @dataclass
