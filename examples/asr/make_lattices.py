@@ -32,7 +32,6 @@ from typing import Any
 
 from make_lists import (
     END,
-    SET_CYCLE,
     SET_SIZES,
     SILENCE,
     START,
@@ -42,6 +41,7 @@ from make_lists import (
     Recogniser,
     Search,
     State,
+    Utterance,
     Weights,
     base_word,
     is_filler,
@@ -182,8 +182,9 @@ FIXTURE_WEIGHT = 6.5
 SCORE_STEP = 1 << 10
 
 FIXTURE_HOW = (
-    "score = max over paths of the sum of a= of the links + word_score for every word and once more for !SENT_END; "
-    "penalties of pauses and noises are part of a=; the acoustic score of !SENT_END itself is in no link and left out"
+    "score = max over paths of the sum of a= of the links + word_score for every word and once more for !SENT_END, "
+    "none for !NULL and !SENT_START; penalties of pauses and noises are part of a=; "
+    "the acoustic score of !SENT_END itself is in no link and left out"
 )
 
 
@@ -249,23 +250,11 @@ _recogniser: LatticeRecogniser | None = None
 
 
 @dataclass(frozen=True)
-class Job:
-    """One sentence to be recognised."""
+class Job(Utterance):
+    """One sentence whose lattices go to folders of `output`."""
 
-    index: int
-    sentence: str
     output: Path
     own: bool
-
-    @property
-    def name(self) -> str:
-        """The identifier of the utterance."""
-        return f"utt{self.index + 1:04d}"
-
-    @property
-    def set(self) -> str:
-        """The set the utterance goes to."""
-        return SET_CYCLE[self.index % len(SET_CYCLE)]
 
     @property
     def paths(self) -> list[Path]:
@@ -298,18 +287,19 @@ def run(job: Job) -> bool:
     return True
 
 
-def rounds(jobs: Sequence[Job], done: list[Job], failed: list[Job]) -> Iterator[list[Job]]:
-    """What to do next: as many untried jobs of each set as the set still lacks.
+def rounds(jobs: Sequence[Job], done: Sequence[Job]) -> Iterator[list[Job]]:
+    """What to do next: as many jobs of each set as the set still lacks.
 
-    The caller puts every job into `done` or `failed` before it asks again, so that
-    spares are used only for utterances that fail.
+    The caller adds to `done` what succeeds before it asks again, so that spares
+    are used only for utterances that fail.
     """
+    waiting = {name: [job for job in jobs if job.set == name] for name in SET_SIZES}
     while True:
         batch: list[Job] = []
         for name, size in SET_SIZES.items():
             lacking = size - sum(job.set == name for job in done)
-            untried = [job for job in jobs if job.set == name and job not in done and job not in failed]
-            batch += untried[:lacking]
+            batch += waiting[name][:lacking]
+            del waiting[name][:lacking]
         if not batch:
             return
         yield sorted(batch, key=lambda job: job.index)
@@ -351,11 +341,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for folder in {path.parent for job in jobs for path in job.paths}:
         folder.mkdir(parents=True, exist_ok=True)
     done: list[Job] = []
-    failed: list[Job] = []
     with multiprocessing.Pool(options.jobs) as pool:
-        for batch in rounds(jobs, done, failed):
+        for batch in rounds(jobs, done):
             for job, usable in zip(batch, pool.imap(run, batch), strict=True):
-                (done if usable else failed).append(job)
+                if usable:
+                    done.append(job)
                 print(f"{job.name}: {'done' if usable else 'left out'} ({len(done)} done)", file=sys.stderr)
     for name in SET_SIZES:
         members = sorted((job for job in done if job.set == name), key=lambda job: job.name)

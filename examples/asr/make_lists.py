@@ -691,18 +691,29 @@ _recogniser: Recogniser | None = None
 
 
 @dataclass(frozen=True)
-class Job:
-    """One sentence to be recognised."""
+class Utterance:
+    """One sentence at its position in the file."""
 
     index: int
     sentence: str
-    nbest: int
-    result: Path
 
     @property
     def name(self) -> str:
         """The identifier of the utterance."""
         return f"utt{self.index + 1:04d}"
+
+    @property
+    def set(self) -> str:
+        """The set the utterance goes to."""
+        return SET_CYCLE[self.index % len(SET_CYCLE)]
+
+
+@dataclass(frozen=True)
+class Job(Utterance):
+    """One sentence to be recognised."""
+
+    nbest: int
+    result: Path
 
 
 def run(job: Job) -> str:
@@ -835,9 +846,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for job in jobs:
         record = json.loads(job.result.read_text(encoding="utf-8"))
         segment = to_segment(record)
-        members = sets[SET_CYCLE[job.index % len(SET_CYCLE)]]
-        size = SET_SIZES[SET_CYCLE[job.index % len(SET_CYCLE)]]
-        if segment is None or len(members) == size:
+        members = sets[job.set]
+        if segment is None or len(members) == SET_SIZES[job.set]:
             continue
         members.append(segment)
         total += 1

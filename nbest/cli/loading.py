@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from nbest.cli.console import Console
-from nbest.corpus import NBest, merge
-from nbest.errors import FormatError, ParameterError, look_up
+from nbest.corpus import Forests, NBest, merge
+from nbest.corpus.operations import Corpus
+from nbest.errors import CapabilityError, FormatError, ParameterError, look_up
 from nbest.features import FEATURES, apply_recipes
 from nbest.files import read_lines
-from nbest.formats import read, read_references
+from nbest.formats import read_any, read_references
 from nbest.formats.base import number
 from nbest.metrics import METRICS, External, make_metric
 from nbest.types import Metric
@@ -28,12 +29,22 @@ class Source:
     format: str | None = None
 
 
-def read_lists(source: Source, console: Console) -> NBest:
+def read_lists(source: Source, console: Console, what: str = "this command") -> NBest:
     """The lists, with references where they are given; what the reader changed is said."""
+    corpus = read_corpus(source, console)
+    if isinstance(corpus, Forests):
+        raise CapabilityError(
+            f"{source.lists[0]}: {what} works on lists and this holds forests; read lists out of them with "
+            "nbest convert FORESTS LISTS.jsonl --top 100"
+        )
+    return corpus
+
+
+def read_corpus(source: Source, console: Console) -> NBest | Forests:
+    """Lists or forests, with references where they are given; what the reader changed is said."""
     if list(source.lists).count("-") + list(source.refs or ()).count("-") > 1:
         raise ParameterError("only one input can come from standard input (-)")
-    parts = [read(path, source.format) for path in source.lists]
-    corpus = parts[0] if len(parts) == 1 else merge(*parts)
+    corpus = _joined(source.lists, [read_any(path, source.format) for path in source.lists])
     for name, origin in corpus.origins.items():
         console.say(f"{source.lists[0]}: feature {name!r}: {origin}")
     if not source.refs:
@@ -44,6 +55,17 @@ def read_lists(source: Source, console: Console) -> NBest:
         if missing > 0 and min(int(name) for name in corpus.ids) == 0:
             console.warn(f"{source.lists[0]}: {missing} segments have references but no hypotheses; they are left out")
     return corpus.with_references(references)
+
+
+def _joined(paths: Sequence[str], parts: list[NBest | Forests]) -> NBest | Forests:
+    """The one corpus, or several lists merged."""
+    if len(parts) == 1:
+        return parts[0]
+    lists = [part for part in parts if isinstance(part, NBest)]
+    if len(lists) < len(parts):
+        odd = next(path for path, part in zip(paths, parts, strict=True) if isinstance(part, Forests))
+        raise CapabilityError(f"{odd}: forests cannot be merged with others; name one file or directory of forests")
+    return merge(*lists)
 
 
 def _is_number(name: str) -> bool:
@@ -58,8 +80,12 @@ class Measure:
     column: str | None = None
     scores: str | None = None
 
-    def measured(self, corpus: NBest) -> NBest:
-        """The lists with statistics of the metric."""
+    def measured(self, corpus: Corpus) -> Corpus:
+        """The lists with statistics of the metric, the forests with the metric."""
+        if isinstance(corpus, Forests):
+            if isinstance(self.metric, External):
+                raise CapabilityError("--metric external scores hypotheses of lists; forests need a metric of texts")
+            return corpus.with_metric(self.metric)
         if not isinstance(self.metric, External):
             return corpus.with_metric(self.metric)
         if self.column is not None:
@@ -130,9 +156,12 @@ def plain_value(text: str) -> Any:
     return text
 
 
-def columns(corpus: NBest, added: Sequence[dict[str, Any]], only: str | None, drop: str | None) -> NBest:
-    """The lists with added columns, then only those named, without those dropped."""
-    corpus = apply_recipes(corpus, added)
+def columns(corpus: Corpus, added: Sequence[dict[str, Any]], only: str | None, drop: str | None) -> Corpus:
+    """The corpus with added columns (lists only), then only those named, without those dropped."""
+    if isinstance(corpus, NBest):
+        corpus = apply_recipes(corpus, added)
+    elif added:
+        raise CapabilityError("--add computes features of whole texts, which edges of a forest do not have")
     if only is not None:
         corpus = corpus.only_features([name for name in only.split(",") if name])
     if drop is not None:

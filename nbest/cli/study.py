@@ -118,6 +118,40 @@ def sharpness(
 
 
 @app.command(context_settings=_FURTHER)
+def consensus(
+    lists: o.Lists,
+    feature: Annotated[str, typer.Option("--feature", "--x", help="Feature whose weight varies.")],
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    model: ModelFile = None,
+    segment: Annotated[str | None, typer.Option("--segment", help="Id of the list to show (the first).")] = None,
+    order: Annotated[int, typer.Option("--order", min=1, help="Words of the n-grams counted.")] = 2,
+    gamma: Annotated[float, typer.Option("--gamma", min=0.0, help="Sharpness of the posterior.")] = 1.0,
+    points: Annotated[int, typer.Option("--points", min=2, help="Weights to try.")] = 201,
+    bounds: Annotated[str | None, typer.Option("--range", help="Weights of the feature: LOW,HIGH.")] = None,
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """N-gram precision of the 1-best and of expected counts against one weight, and what each decision chooses.
+
+    [bold]Example[/bold]
+
+      nbest study consensus dev.nbest --refs dev.ref --metric bleu --feature lm --model model.json -o consensus
+    """
+    call = _Call("consensus", locals(), output, quiet)
+    call.run(
+        call.lists(), feature, model=_load(model), segment=segment, order=order, gamma=gamma, points=points,
+        bounds=_numbers("range", bounds, 2), threads=threads,
+    )  # fmt: skip
+
+
+@app.command(context_settings=_FURTHER)
 def annealing(
     lists: o.Lists,
     refs: o.Refs = None,

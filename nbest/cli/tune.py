@@ -14,7 +14,7 @@ def tune(
     refs: o.Refs = None,
     metric: o.MetricName = None,
     method: Annotated[
-        str, typer.Option("--method", "-M", help="risk, mert, likelihood, softbleu, grid, random.")
+        str, typer.Option("--method", "-M", help="risk, mert, cobleu, likelihood, softbleu, grid, random.")
     ] = "risk",
     heldout: Annotated[
         list[str] | None, typer.Option("--heldout", help="Held-out lists, scored but not tuned on.")
@@ -37,7 +37,10 @@ def tune(
     quiet: o.Quiet = False,
     as_json: o.AsJson = False,
 ) -> None:
-    """Learn how to weigh the features of candidate lists, so that the chosen outputs are best by a metric.
+    """Learn how to weigh the features of candidate lists or forests, so that the chosen outputs are best by a metric.
+
+    mert, and risk and cobleu for BLEU, train on all derivations of a forest (lattices, hypergraphs); other methods and
+    metrics on its best strings, more of them as the weights change.
 
     Held-out lists (--heldout, --split) or folds (--folds 5) also choose where minimum risk stops, against overfitting.
     Further options are those of the method (--folds 5, --restarts 20, --seed 1, --variance 0.5, --trials 500 ...) and
@@ -50,6 +53,8 @@ def tune(
       nbest tune dev.jsonl --metric wer --method mert --restarts 20 --seed 1 --split 0.25 -o model.json
 
       nbest tune dev.jsonl --metric external --column comet --add length -o model.json
+
+      nbest tune lattices/ --refs dev.ref --metric wer --method mert -o model.json
     """
     from nbest.cli.tuning import TuneCall, run
 

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from nbest.cli.console import Console, number, print_json
-from nbest.cli.loading import Source, columns, measure, read_lists, wanted
+from nbest.cli.loading import Source, columns, measure, read_corpus, wanted
 from nbest.cli.options import refuse_rest, separate, take
-from nbest.corpus import NBest, split
-from nbest.decisions import corpus_oracle
+from nbest.corpus import Forests, NBest, split
+from nbest.decisions import corpus_oracle, first
 from nbest.errors import ParameterError, look_up
 from nbest.features import fit_recipes
+from nbest.forests.oracle import forest_oracle
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model import LogLinear, load
 from nbest.model_arrays import detach
 from nbest.trainers import TRAINERS
+from nbest.trainers.base import score_of
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ def run(call: TuneCall) -> None:
     _check_output(call)
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
-    corpora = [how.measured(read_lists(Source(lists, refs, call.format), console)) for lists, refs in sets]
+    corpora = [how.measured(read_corpus(Source(lists, refs, call.format), console)) for lists, refs in sets]
     tuned = split(corpora[0], 1.0 - call.split, call.split_seed)[0] if call.split else corpora[0]
-    added = fit_recipes(tuned, wanted(call.add))
+    added = fit_recipes(tuned, wanted(call.add)) if isinstance(tuned, NBest) else wanted(call.add)
     corpora = [columns(corpus, added, call.only, call.drop) for corpus in corpora]
     if call.split:
         corpora = list(split(corpora[0], 1.0 - call.split, call.split_seed))
@@ -80,8 +82,8 @@ def run(call: TuneCall) -> None:
 def train(
     kind: type,
     settings: dict[str, Any],
-    dev: NBest,
-    heldout: NBest | None,
+    dev: NBest | Forests,
+    heldout: NBest | Forests | None,
     threads: int | None,
     console: Console,
     name: str,
@@ -121,32 +123,48 @@ def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> No
 
 
 def _summary(
-    call: TuneCall, model: LogLinear, dev: NBest, heldout: NBest | None, seconds: dict[str, float]
+    call: TuneCall,
+    model: LogLinear,
+    dev: NBest | Forests,
+    heldout: NBest | Forests | None,
+    seconds: dict[str, float],
 ) -> dict[str, Any]:
-    first = dev.offsets[:-1].copy()
-    first[dev.lengths == 0] = -1
     return {
         "method": call.method,
         "metric": model.metric,
         "segments": len(dev),
-        "hypotheses": dev.hypotheses,
-        "features": len(dev.feature_names) + len(dev.sparse_names),
-        "first": dev.score(first),
+        **(_of_lists(dev) if isinstance(dev, NBest) else _of_forests(dev)),
         "dev": model.scores_["dev"],
-        "oracle": dev.score(corpus_oracle(dev)),
         **({} if heldout is None else {"heldout": model.scores_["heldout"], "heldout_segments": len(heldout)}),
         "seconds": {key: round(value, 3) for key, value in seconds.items()},
     }
 
 
+def _of_lists(dev: NBest) -> dict[str, Any]:
+    return {
+        "hypotheses": dev.hypotheses,
+        "features": len(dev.feature_names) + len(dev.sparse_names),
+        "first": dev.score(first(None, dev)),
+        "oracle": dev.score(corpus_oracle(dev)),
+    }
+
+
+def _of_forests(dev: Forests) -> dict[str, Any]:
+    own = {} if not dev.own_weights else {"first": score_of(LogLinear(dev.own_weights), dev)}
+    best = forest_oracle(dev).lists()
+    oracle = {"oracle": best.score(first(None, best))}
+    return {"nodes": dev.nodes, "edges": dev.edges, "features": len(dev.feature_names), **own, **oracle}
+
+
 def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None:
+    what = "hypotheses" if "hypotheses" in summary else "edges"
     console.say(
-        f"{summary['segments']} segments, {summary['hypotheses']} hypotheses, {summary['features']} features; "
+        f"{summary['segments']} segments, {summary[what]} {what}, {summary['features']} features; "
         f"read in {summary['seconds']['read']:.1f} s, tuned in {summary['seconds']['train']:.1f} s"
     )
+    before = f"first {number(summary['first'])}, " if "first" in summary else ""
     console.say(
-        f"{summary['metric']}: first {number(summary['first'])}, tuned {number(summary['dev'])}, "
-        f"oracle {number(summary['oracle'])}"
+        f"{summary['metric']}: {before}tuned {number(summary['dev'])}, oracle {number(summary['oracle'])}"
         + (f"; held out {number(summary['heldout'])}" if "heldout" in summary else "")
     )
     strongest = sorted(model.weights.items(), key=lambda item: -abs(item[1]))[:20]

@@ -181,6 +181,10 @@ class Forests:
             own_weights={name: weight for name, weight in self.own_weights.items() if name in names},
         )
 
+    def without_features(self, names: Sequence[str]) -> Forests:
+        """The same forests without these features."""
+        return self.only_features([name for name in self.feature_names if name not in names])
+
     def with_features(self, names: Sequence[str], columns: Floats) -> Forests:
         """The same forests with further features [E, len(names)]."""
         columns = np.asarray(columns, np.float64).reshape(self.edges, len(names))

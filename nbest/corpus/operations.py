@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from nbest import segments
+from nbest.corpus.forests import Forests
 from nbest.corpus.nbest import NBest
 from nbest.corpus.texts import concatenate
 from nbest.errors import CapabilityError, ParameterError
 from nbest.randomness import generator
 from nbest.types import Bools, Floats, Ints
 
+Corpus = TypeVar("Corpus", NBest, Forests, NBest | Forests)
 
-def split(corpus: NBest, fraction: float, seed: int = 1) -> tuple[NBest, NBest]:
+
+def split(corpus: Corpus, fraction: float, seed: int = 1) -> tuple[Corpus, Corpus]:
     """Two corpora with `fraction` and `1 - fraction` of the segments, drawn at random, each in the old order."""
     if not 0 < fraction < 1:
         raise ParameterError(f"'fraction' of split must be between 0 and 1, got {fraction}")

@@ -41,13 +41,13 @@ def annotate_tracked(
 
     def split(i: int) -> tuple[Ints, Ints, Ints] | None:
         starts = forests.edge_offsets[nodes[i] : nodes[i + 1] + 1]
-        found, counts, tails, origin = _split(starts, *arrays, order - 1, limit)
+        found, made, heads, tails, origin = _split(starts, *arrays, order - 1, limit)
         if found == _TOO_LARGE:
             raise CapabilityError(
                 f"forest {forests.ids[i]!r} grows beyond {limit} edges when its nodes are split for n-grams of order "
                 f"{order}; prune the forests first, or ask for a lower order or a higher limit"
             )
-        return (counts, tails, origin) if found == _SPLIT else None
+        return _by_head(heads, tails, origin, forests.tail_offsets, made) if found == _SPLIT else None
 
     return _joined(forests, each(split, range(len(forests)), threads))
 
@@ -103,21 +103,20 @@ _SAME, _SPLIT, _TOO_LARGE = 0, 1, 2
 
 @kernel
 def _split(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most, limit):
-    """What became of one forest, and if it was split the edges of each new node, their tails and their origin."""
+    """What became of one forest; if it was split, the number of new nodes, and heads, tails and origin of new edges."""
     nodes = len(edge_starts) - 1
-    none, no_tails = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    heads, new_tails, origin = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64, np.int64)
     useful, need = np.empty(nodes, np.bool_), np.empty(nodes, np.int8)
     if nodes:
         contexts.needs(edge_starts, tail_offsets, tails, symbol_offsets, symbols, useful, need)
     if not need.any():
-        return _SAME, none, no_tails, none
+        return _SAME, np.int64(0), heads, new_tails, origin
     table, parents, words = contexts.new_trie()
     slots, lefts, rights = contexts.new_trie()  # states: pairs of contexts, the second one more than its number
     latest = np.full(32, -1, np.int64)  # new node with each state
     state = np.empty(nodes, np.int32)  # of each new node
     first = np.zeros(nodes + 1, np.int64)  # new nodes of each node
-    heads, origin, new_tails = np.empty(64, np.int32), np.empty(64, np.int64), np.empty(64, np.int32)
-    rows, states, made, done, filled = 0, 0, 0, 0, 0
+    rows = states = made = done = filled = np.int64(0)  # as a type of its own a literal would compile everything twice
     for v in range(nodes):
         for e in range(edge_starts[v], edge_starts[v + 1] if useful[v] else edge_starts[v]):
             below = tails[tail_offsets[e] : tail_offsets[e + 1]]
@@ -125,7 +124,7 @@ def _split(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most, limi
                 continue
             copies = _copies(below, first, limit - done)
             if copies < 0:
-                return _TOO_LARGE, none, no_tails, none
+                return _TOO_LARGE, made, heads, new_tails, origin
             heads, origin = _room(heads, done + copies), _room(origin, done + copies)
             new_tails = _room(new_tails, filled + copies * len(below))
             row = symbols[symbol_offsets[e] : symbol_offsets[e + 1]]
@@ -134,13 +133,13 @@ def _split(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most, limi
                 _choose(copy, below, first, state, lefts, rights, new_tails[filled:], ends)
                 filled += len(below)
                 table, parents, words = contexts.with_room(table, parents, words, rows, 2 * most)
-                slots, lefts, rights = contexts.with_room(slots, lefts, rights, states, 1)
+                slots, lefts, rights = contexts.with_room(slots, lefts, rights, states, np.int64(1))
                 left, right = np.int32(-1), np.int32(-1)
                 if need[v] & LEFT:
                     left, rows = contexts.first_words(row, ends[0], most, table, parents, words, rows)
                 if need[v] & RIGHT:
                     right, rows = contexts.last_words(row, ends[1], most, table, parents, words, rows)
-                s = contexts.add(slots, lefts, rights, states, left, right + 1)
+                s = contexts.add(slots, lefts, rights, states, left, np.int32(right + 1))
                 latest = _room(latest, s + 1)
                 if s == states:
                     states += 1
@@ -152,9 +151,8 @@ def _split(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most, limi
                 heads[done], origin[done] = latest[s], e
                 done += 1
         first[v + 1] = made
-    if made == useful.sum():
-        return _SAME, none, no_tails, none
-    return _SPLIT, *_by_head(heads[:done], origin, new_tails[:filled], tail_offsets, made)
+    found = _SAME if made == useful.sum() else _SPLIT
+    return found, made, heads[:done], new_tails[:filled], origin[:done]
 
 
 @kernel
@@ -191,7 +189,7 @@ def _room(array, need):
 
 
 @kernel
-def _by_head(heads, origin, tails, tail_offsets, nodes):
+def _by_head(heads, tails, origin, tail_offsets, nodes):
     """Edges sorted by head, equal ones in their order: how many each node has, their tails and their origin."""
     counts = np.zeros(nodes, np.int64)
     for head in heads:

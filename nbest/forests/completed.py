@@ -21,7 +21,7 @@ def node_states(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most)
     table, parents, words = contexts.new_trie()
     if nodes:
         contexts.needs(edge_starts, tail_offsets, tails, symbol_offsets, symbols, useful, need)
-    rows = 0
+    rows = np.int64(0)
     for v in range(nodes):
         seen = False
         for e in range(edge_starts[v], edge_starts[v + 1] if need[v] and useful[v] else edge_starts[v]):
@@ -111,7 +111,7 @@ def _last_new(spelt, inside, start, end):
 def _table_of(parents, words):
     """The trie with these rows, in arrays that may be written to."""
     table, new_parents, new_words = contexts.new_trie()
-    table, new_parents, new_words = contexts.with_room(table, new_parents, new_words, 0, len(parents))
+    table, new_parents, new_words = contexts.with_room(table, new_parents, new_words, np.int64(0), len(parents))
     for g in range(len(parents)):
         contexts.add(table, new_parents, new_words, g, parents[g], words[g])
     return table, new_parents, new_words
@@ -193,10 +193,10 @@ def reference_rows(offsets, ids, order):
     """Parents, words and limits of the n-grams of the references of one forest; a word -1 is in none."""
     size = (offsets[-1] - offsets[0]) * order
     table, parents, words = contexts.new_trie()
-    table, parents, words = contexts.with_room(table, parents, words, 0, size)
+    table, parents, words = contexts.with_room(table, parents, words, np.int64(0), size)
     limits = np.zeros(size, np.int32)
     seen = np.zeros(size, np.int32)
-    rows = 0
+    rows = np.int64(0)
     for r in range(len(offsets) - 1):
         for start in range(offsets[r], offsets[r + 1]):
             row = np.int32(-1)

@@ -10,7 +10,7 @@ from nbest.corpus.nbest import frozen_view
 from nbest.errors import ParameterError
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest_hash import mark_used
-from nbest.forests.kbest_heap import EDGE, FIELDS, LEFT, RIGHT
+from nbest.forests.kbest_heap import EDGE, FIELDS, LEFT, RIGHT, roomy
 from nbest.forests.kbest_search import search
 from nbest.forests.posteriors import checked_scores
 from nbest.parallel import kernel, over_ranges
@@ -87,16 +87,6 @@ def _kbest(
             sizes[derivations] = total - before
             derivations += 1
     return counts, sizes[:derivations].copy(), edges[:total].copy()
-
-
-@kernel
-def roomy(array, used):
-    """The array, or one of twice the size if all of it is used."""
-    if used < len(array):
-        return array
-    out = np.empty(2 * used, array.dtype)
-    out[:used] = array
-    return out
 
 
 @kernel

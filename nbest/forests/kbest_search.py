@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.forests.kbest_hash import doubled, hash_record, is_new
-from nbest.forests.kbest_heap import EDGE, FIELDS, LEFT, LINK, NONE, RIGHT, UNKNOWN, fill, longer, meld, without_top
+from nbest.forests.kbest_heap import (
+    EDGE,
+    FIELDS,
+    LEFT,
+    LINK,
+    NONE,
+    RIGHT,
+    UNKNOWN,
+    fill,
+    longer,
+    meld,
+    taller,
+    without_top,
+)
 from nbest.parallel import kernel
 
 _CLOSED, _DONE = -2, -1  # instead of a record whose successors are to be made: no candidates yet, successors are there
@@ -92,9 +105,9 @@ def _with_room(need, distinct, store):
     records, values, hashes = store
     if need > len(records):
         room = max(need, 2 * len(records))
-        records, values = longer(records, room), longer(values.reshape(-1, 1), room).reshape(-1)
+        records, values = taller(records, room), longer(values, room)
         if distinct:
-            hashes = longer(hashes, room)
+            hashes = taller(hashes, room)
     return records, values, hashes
 
 
@@ -124,7 +137,7 @@ def search(k, starts, first, second, scores, own, distinct, used, words, store):
     found = np.empty(k, np.int32)
     if nodes > 1 and store[1][root] > -np.inf:
         found[0], size = root, 1
-    heaps, last, pending = np.full(nodes, -1, np.int32), np.arange(nodes).astype(np.int32), np.full(nodes, _CLOSED)
+    heaps, last, pending = np.full(nodes, -1, np.int32), np.arange(nodes), np.full(nodes, _CLOSED)
     stack = np.empty(nodes, np.int32)  # nodes of which the next derivation is wanted, falling
     table, entered, depth = np.full(1024 if distinct else 0, -1, np.int32), 0, 0
     while 0 < size < k:

@@ -9,7 +9,8 @@ from nbest.corpus import Forests
 from nbest.decisions.oracle import oracle as list_oracle
 from nbest.errors import ParameterError
 from nbest.forests.derivations import Derivations
-from nbest.forests.kbest import joined, roomy
+from nbest.forests.kbest import joined
+from nbest.forests.kbest_heap import roomy
 from nbest.forests.oracle_errors import as_tokens
 from nbest.forests.oracle_items import EDGE, SIZE, WORDS, combine, copy, empty, read_out, same_words
 from nbest.metrics.ngrams import _add, _bits, _walk
@@ -66,8 +67,10 @@ def _only(derivations: Derivations, choice: Ints) -> Derivations:
 def _gain(words, gains, trie, left, matched):
     """G of one row of words."""
     unigrams, keys, values, bits, limits = trie
-    left[:] = limits
-    matched[:] = 0
+    for node in range(len(limits)):
+        left[node] = limits[node]
+    for n in range(len(gains)):
+        matched[n] = 0
     _walk(words, len(gains), unigrams, keys, values, bits, left, matched)
     total = -float(len(words))
     for n in range(len(gains)):

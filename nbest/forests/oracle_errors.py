@@ -9,7 +9,8 @@ from nbest.corpus import Forests, Texts
 from nbest.corpus.words import Words
 from nbest.errors import CapabilityError
 from nbest.forests.derivations import Derivations
-from nbest.forests.kbest import joined, roomy
+from nbest.forests.kbest import joined
+from nbest.forests.kbest_heap import roomy
 from nbest.metrics.references import flatten
 from nbest.metrics.tokenise import tokens
 from nbest.parallel import kernel, over_ranges
@@ -75,7 +76,8 @@ def _extend(below, edge, words, reference, rows):
     """Fill rows 0 to m: fewest errors after each of the m words of an edge that follows `below`; m."""
     symbol_offsets, symbols, starts, pieces = words
     size = len(reference)
-    rows[0, : size + 1] = below
+    for r in range(size + 1):
+        rows[0, r] = below[r]
     m = 0
     for s in range(symbol_offsets[edge], symbol_offsets[edge + 1]):
         if symbols[s] < 0:
@@ -109,7 +111,8 @@ def _table(base, nodes, edge_offsets, tail_offsets, tails, words, reference, row
     """d(v, r), node v in row v + 1; row 0 is that of no words."""
     size = len(reference)
     table = np.full((nodes + 1, size + 1), _NONE, np.int32)
-    table[0] = np.arange(size + 1)
+    for r in range(size + 1):
+        table[0, r] = r
     for v in range(nodes):
         for e in range(edge_offsets[base + v], edge_offsets[base + v + 1]):
             tail = tails[tail_offsets[e]] + 1 if tail_offsets[e] < tail_offsets[e + 1] else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.forests.kbest import roomy
+from nbest.forests.kbest_heap import longer, roomy, taller
 from nbest.parallel import kernel
 
 WORDS, SIZE, EDGE, BELOW, FIELDS = range(5)  # columns of the table
@@ -26,13 +26,11 @@ def _reserved(store, used, words, below):
     """The store with room for one more item with so many words and tails."""
     table, pool, tails = store
     if used[0] == len(table):
-        longer = np.empty((2 * len(table), FIELDS), np.int64)
-        longer[: len(table)] = table
-        table = longer
-    while used[1] + words > len(pool):
-        pool = roomy(pool, len(pool))
-    while used[2] + below > len(tails):
-        tails = roomy(tails, len(tails))
+        table = taller(table, 2 * len(table))
+    if used[1] + words > len(pool):
+        pool = longer(pool, 2 * len(pool) + words)
+    if used[2] + below > len(tails):
+        tails = longer(tails, 2 * len(tails) + below)
     return table, pool, tails
 
 
@@ -48,6 +46,15 @@ def _length(edge, chosen, table, words):
 
 
 @kernel
+def _append(pool, at, source, low, high):
+    """Write source[low:high] at a place of the pool; the place after it."""
+    for i in range(low, high):
+        pool[at] = source[i]
+        at += 1
+    return at
+
+
+@kernel
 def _put(edge, chosen, items, words, store, used):
     """Append the item of an edge with these items of its tails."""
     symbol_offsets, symbols, starts, pieces = words
@@ -60,13 +67,11 @@ def _put(edge, chosen, items, words, store, used):
     for s in range(symbol_offsets[edge], symbol_offsets[edge + 1]):
         symbol = symbols[s]
         if symbol >= 0:
-            piece = pieces[starts[symbol] : starts[symbol + 1]]
+            at = _append(pool, at, pieces, starts[symbol], starts[symbol + 1])
         else:
             below = items[0][chosen[-1 - symbol]]
-            piece = items[1][below[WORDS] : below[WORDS] + below[SIZE]]
-        pool[at : at + len(piece)] = piece
-        at += len(piece)
-    tails[used[2] : used[2] + len(chosen)] = chosen
+            at = _append(pool, at, items[1], below[WORDS], below[WORDS] + below[SIZE])
+    _append(tails, used[2], chosen, 0, len(chosen))
     used[0], used[1], used[2] = used[0] + 1, at, used[2] + len(chosen)
     return store
 
@@ -111,8 +116,8 @@ def copy(number, source, arity, store, used):
     table, pool, tails = store
     new = table[used[0]]
     new[WORDS], new[SIZE], new[EDGE], new[BELOW] = used[1], row[SIZE], row[EDGE], used[2]
-    pool[used[1] : used[1] + row[SIZE]] = source[1][row[WORDS] : row[WORDS] + row[SIZE]]
-    tails[used[2] : used[2] + arity] = source[2][row[BELOW] : row[BELOW] + arity]
+    _append(pool, used[1], source[1], row[WORDS], row[WORDS] + row[SIZE])
+    _append(tails, used[2], source[2], row[BELOW], row[BELOW] + arity)
     used[0], used[1], used[2] = used[0] + 1, used[1] + row[SIZE], used[2] + arity
     return store
 

@@ -28,7 +28,7 @@ from nbest.types import Floats
 if TYPE_CHECKING:
     from nbest.corpus import Forests
 
-_LARGE = 1e200  # values relative to the shift beyond which the shift is moved
+_LARGE = 1e100  # values relative to the shift beyond which the shift is moved; products of two must not overflow
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ import numpy as np
 from nbest.corpus import Forests
 from nbest.errors import ParameterError
 from nbest.forests.derivations import Derivations
-from nbest.forests.kbest import joined, roomy
+from nbest.forests.kbest import joined
+from nbest.forests.kbest_heap import roomy
 from nbest.forests.posteriors import checked_scores, run
 from nbest.parallel import kernel, over_ranges
 from nbest.randomness import generator

@@ -1,20 +1,27 @@
-"""Checks of the contracts: put your own metric, format, objective or trainer through the one of its family.
+"""Checks of the contracts: put your own metric, format, objective, semiring or trainer through the one of its family.
 
 Each `check_*` raises an `AssertionError` that says which part of the contract is broken.
 """
 
 from nbest.testing.corpora import in_other_order, toy_lists, with_scaled
+from nbest.testing.forest_formats import check_forest_format
+from nbest.testing.forests import enumerate_derivations, toy_forests
 from nbest.testing.formats import check_format
 from nbest.testing.metrics import check_metric
 from nbest.testing.objectives import check_objective
+from nbest.testing.semirings import check_semiring
 from nbest.testing.trainers import check_trainer
 
 __all__ = [
+    "check_forest_format",
     "check_format",
     "check_metric",
     "check_objective",
+    "check_semiring",
     "check_trainer",
+    "enumerate_derivations",
     "in_other_order",
+    "toy_forests",
     "toy_lists",
     "with_scaled",
 ]

@@ -1,0 +1,107 @@
+"""What `nbest rerank` does, once its arguments are known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from nbest.cli.console import Console
+from nbest.cli.loading import Source, read_corpus
+from nbest.corpus import Forests, NBest
+from nbest.decisions import DECISIONS
+from nbest.errors import CapabilityError, ParameterError, look_up
+from nbest.files import write_text
+from nbest.forests.kbest import kbest
+from nbest.model import LogLinear, load
+from nbest.types import Ints
+
+
+@dataclass(frozen=True)
+class RerankCall:
+    """The arguments of `nbest rerank`."""
+
+    test: list[str]
+    model: str | None
+    decision: str
+    gain: str
+    gamma: float
+    evidence: int
+    order: int | None
+    k: int
+    output: str
+    format: str | None
+    quiet: bool
+    as_json: bool
+
+
+def run(call: RerankCall) -> None:
+    """Read, choose, write."""
+    console = Console(quiet=call.quiet)
+    look_up(DECISIONS, call.decision, "decision")
+    if call.model is None and call.decision != "first":
+        raise ParameterError(f"nbest rerank --decision {call.decision} needs --model FILE")
+    if call.model == "-" and "-" in call.test:
+        raise ParameterError("only one input can come from standard input (-)")
+    model = LogLinear({}) if call.model is None else load(call.model)
+    corpus = read_corpus(Source(call.test, None, call.format), console)
+    unused = [name for name in corpus.feature_names if name not in model.weights]
+    if unused and call.model is not None:
+        console.say(f"{call.test[0]}: the model has no weight for {', '.join(unused)}; not used")
+    forests = corpus if isinstance(corpus, Forests) else None
+    if isinstance(corpus, Forests):
+        model = _own(call, corpus) if call.decision == "first" else model
+        corpus = _best(call, model, corpus)
+    if corpus.texts is None:
+        raise CapabilityError(f"{call.test[0]}: these lists carry no texts to choose from")
+    choice = _choose(call, model, corpus, forests, console)
+    write_text(call.output, "".join(f"{line}\n" for line in _lines(call, model, corpus, choice)))
+
+
+def _own(call: RerankCall, forests: Forests) -> LogLinear:
+    """The model of the system that made the forests."""
+    if not forests.own_weights:
+        raise CapabilityError(
+            f"{call.test[0]}: forests have no first hypothesis, and these do not tell the weights of the system that "
+            "made them; give --model with its weights"
+        )
+    return LogLinear(forests.own_weights)
+
+
+def _best(call: RerankCall, model: LogLinear, forests: Forests) -> NBest:
+    """The strings of forests that the decision is among."""
+    k = call.k if call.decision in ("mbr", "consensus") else 1
+    return kbest(forests, model.edge_scores(forests), k, distinct=k > 1).lists()
+
+
+def _choose(call: RerankCall, model: LogLinear, corpus: NBest, forests: Forests | None, console: Console) -> Ints:
+    with console.progress("deciding") as update:
+        done = 0
+
+        def step(count: int) -> None:
+            nonlocal done
+            done += count
+            update(done, len(corpus))
+
+        own: dict[str, dict[str, Any]] = {"mbr": {"evidence": call.evidence}, "consensus": {"order": call.order}}
+        shared = {"gain": call.gain, "gamma": call.gamma, "forests": forests, "progress": step}
+        extra = own[call.decision] | shared if call.decision in own else {}
+        return DECISIONS[call.decision](model, corpus, **extra)
+
+
+def _lines(call: RerankCall, model: LogLinear, corpus: NBest, choice: Ints) -> list[str]:
+    assert corpus.texts is not None
+    texts = ["" if h < 0 else " ".join(corpus.texts[h].splitlines()) for h in choice]
+    if not call.as_json:
+        return texts
+    scores = model.scores(corpus)
+    rows = [
+        {
+            "id": name,
+            "text": text,
+            "index": int(h - low) if h >= 0 else None,
+            "score": float(scores[h]) if h >= 0 else None,
+        }
+        for name, text, h, low in zip(corpus.ids, texts, choice, corpus.offsets[:-1], strict=True)
+    ]
+    return [json.dumps(row, ensure_ascii=False) for row in rows]
