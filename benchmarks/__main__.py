@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import kernels, methods, reading, risk, searching
+from benchmarks import forest_kbest, forests, kernels, methods, reading, risk, searching
 
 BENCHMARKS = {
     "reading": reading.main,
@@ -12,6 +12,8 @@ BENCHMARKS = {
     "risk": risk.main,
     "methods": methods.main,
     "kernels": kernels.main,
+    "forests": forests.main,
+    "forest-kbest": forest_kbest.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

@@ -92,7 +92,7 @@ class LogLinear:
         missing = [name for name in self.weights if name not in forests.feature_names]
         if missing:
             have = ", ".join(forests.feature_names) or "none"
-            raise ParameterError(f"the model has a weight for {missing[0]!r} and these forests do not; they have {have}")
+            raise ParameterError(f"the model has a weight for {missing[0]!r} and the forests do not; they have {have}")
         scores = np.zeros(forests.edges)
         with np.errstate(over="ignore", invalid="ignore"):
             for name, weight in self.weights.items():

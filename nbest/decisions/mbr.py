@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nbest import segments
-from nbest.corpus import NBest
+from nbest.corpus import Forests, NBest
 from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import make_metric
 from nbest.metrics.pairwise import expected_losses
@@ -17,6 +17,7 @@ def mbr(
     model: LogLinear,
     corpus: NBest,
     *,
+    forests: Forests | None = None,
     gain: str | Metric = "bleu",
     gamma: float = 1.0,
     evidence: int | None = 100,
@@ -28,14 +29,33 @@ def mbr(
 
     Kumar & Byrne (2004). L is the loss of `gain`: bleu, chrf, wer or any metric of texts. The `evidence` most
     probable distinct texts serve as references. Large gamma gives the 1-best. Ties go to the lowest index.
+
+    `forests` that the lists were read from change nothing: exp(gamma * score) / Z of a derivation, over the derivations
+    in the list, is p. For the whole forest as evidence there is `consensus`.
     """
     if corpus.texts is None:
         raise CapabilityError("mbr needs the texts of the hypotheses and these lists carry none")
-    if not 0 <= gamma < float("inf"):
-        raise ParameterError(f"'gamma' of mbr must be >= 0 and finite, got {gamma}")
+    check_gamma("mbr", gamma)
+    if forests is not None:
+        check_segments("mbr", corpus, forests)
     if evidence is not None and evidence < 1:
         raise ParameterError(f"'evidence' of mbr must be >= 1, got {evidence}")
     metric = make_metric(gain) if isinstance(gain, str) else gain
     posterior = model.posterior(corpus, gamma)
     losses = expected_losses(metric, corpus.texts, corpus.offsets, posterior, evidence=evidence, progress=progress)
     return segments.argmax(-losses, corpus.offsets)
+
+
+def check_gamma(decision: str, gamma: float) -> None:
+    """A sharpness is finite and not negative."""
+    if not 0 <= gamma < float("inf"):
+        raise ParameterError(f"'gamma' of {decision} must be >= 0 and finite, got {gamma}")
+
+
+def check_segments(decision: str, corpus: NBest, forests: Forests) -> None:
+    """Lists and the forests they were read from have the same segments."""
+    if corpus.ids != forests.ids:
+        raise ParameterError(
+            f"'forests' of {decision} must have the segments of the lists, in their order; got {len(forests)} forests "
+            f"and {len(corpus)} lists; read the lists out of these forests"
+        )

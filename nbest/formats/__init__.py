@@ -1,24 +1,58 @@
-"""Readers and writers of n-best lists. `FORMATS` names them all; adding one is one file and one line here."""
+"""Readers and writers of lists and of forests. `FORMATS` and `FOREST_FORMATS` name them all; adding one is one file and
+one line here."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nbest.corpus import NBest
+from nbest.corpus import Forests, NBest
 from nbest.errors import CapabilityError, FormatError, ParameterError, _known, look_up
 from nbest.files import read_bytes
-from nbest.formats import espnet, fairseq, flat, hyporadise, jsonl, kaldi, mlm_scoring, moses, nemo, wenet
+from nbest.formats import (
+    cdec,
+    espnet,
+    fairseq,
+    flat,
+    forest_jsonl,
+    hyporadise,
+    jsonl,
+    kaldi,
+    mlm_scoring,
+    moses,
+    moses_hypergraph,
+    nemo,
+    slf,
+    travatar,
+    wenet,
+)
 from nbest.formats.base import HEAD, Format
+from nbest.formats.forest_base import ForestFormat
 from nbest.formats.references import read_references
 
 _MODULES = (jsonl, fairseq, espnet, kaldi, hyporadise, mlm_scoring, wenet, flat, moses, nemo)
 """In the order they are tried: the surest first."""
+_FOREST_MODULES = (forest_jsonl, travatar, cdec, moses_hypergraph, slf)
 
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
+FOREST_FORMATS: dict[str, ForestFormat] = {module.FORMAT.name: module.FORMAT for module in _FOREST_MODULES}
 
-__all__ = ["FORMATS", "Format", "read", "read_references", "sniff", "write"]
+__all__ = [
+    "FOREST_FORMATS",
+    "FORMATS",
+    "ForestFormat",
+    "Format",
+    "read",
+    "read_any",
+    "read_forests",
+    "read_references",
+    "sniff",
+    "sniff_forests",
+    "write",
+    "write_forests",
+]
 
 
 def read(path: str | Path, format: str | None = None, **options: Any) -> NBest:
@@ -26,16 +60,46 @@ def read(path: str | Path, format: str | None = None, **options: Any) -> NBest:
 
     Without `format` it is found by the contents, then by the suffix. `options` are those of the format's reader.
     """
-    if format is None and not _several_files(path):
-        options["data"] = read_bytes(path)  # once: standard input cannot be read again
-    chosen = look_up(FORMATS, sniff(path, options.get("data", b"")[:HEAD]) if format is None else format, "format")
-    _check_options(chosen.read, chosen.name, options)
-    return chosen.read(path, **options)
+    if format is None:
+        head = _head(path, options)
+        found = sniff_forests(path, head)
+        if found is not None:
+            raise FormatError(path, None, f"holds forests (format {found}), not lists; use read_forests")
+        format = sniff(path, head)
+    elif format in FOREST_FORMATS:
+        raise ParameterError(f"format {format} is one of forests, not of lists; use read_forests")
+    return _read(FORMATS, path, format, options)
+
+
+def read_forests(path: str | Path, format: str | None = None, **options: Any) -> Forests:
+    """Read forests from a file, a directory or standard input (`-`), in any of `FOREST_FORMATS`; else as `read`."""
+    if format is None:
+        head = _head(path, options)
+        format = sniff_forests(path, head)
+        if format is None:
+            lists = _by_contents(FORMATS, path, head)
+            if lists is not None:
+                hint = "use read, and forests_of (nbest.forests.derivations) to turn lists into forests"
+                raise FormatError(path, None, f"holds lists (format {lists}), not forests; {hint}")
+            format = _by_suffix(FOREST_FORMATS, path) or _unknown(path, head, FOREST_FORMATS, "forests")
+    elif format in FORMATS:
+        raise ParameterError(f"format {format} is one of lists, not of forests; use read")
+    return _read(FOREST_FORMATS, path, format, options)
+
+
+def read_any(path: str | Path, format: str | None = None, **options: Any) -> NBest | Forests:
+    """Read lists or forests, whichever the file holds (or `format` says)."""
+    if format is None:
+        head = _head(path, options)
+        found = (sniff_forests(path, head), _by_contents(FORMATS, path, head))
+        suffix = _by_suffix(FORMATS, path) or _by_suffix(FOREST_FORMATS, path)
+        format = found[0] or found[1] or suffix or _unknown(path, head, _ALL, "n-best lists or forests")
+    return _read(_ALL, path, format, options)
 
 
 def write(corpus: NBest, path: str | Path, format: str | None = None, **options: Any) -> None:
     """Write n-best lists; without `format` it is the one of the suffix, or jsonl. `-` is standard output."""
-    chosen = look_up(FORMATS, (_by_suffix(path) or "jsonl") if format is None else format, "format")
+    chosen = look_up(FORMATS, (_by_suffix(FORMATS, path) or "jsonl") if format is None else format, "format")
     if chosen.write is None:
         writable = ", ".join(name for name, each in FORMATS.items() if each.write is not None)
         raise CapabilityError(f"format {chosen.name} can only be read; formats that can be written: {writable}")
@@ -43,17 +107,52 @@ def write(corpus: NBest, path: str | Path, format: str | None = None, **options:
     chosen.write(corpus, path, **options)
 
 
+def write_forests(forests: Forests, path: str | Path, format: str | None = None, **options: Any) -> None:
+    """Write forests; without `format` it is the one of the suffix, or forests. `-` is standard output.
+
+    Formats of one forest a file make a directory of files of several forests.
+    """
+    name = (_by_suffix(FOREST_FORMATS, path) or "forests") if format is None else format
+    chosen = look_up(FOREST_FORMATS, name, "format")
+    _check_options(chosen.write, chosen.name, options)
+    chosen.write(forests, path, **options)
+
+
 def sniff(path: str | Path, head: bytes) -> str:
-    """The name of the format that a file with these first (unpacked) bytes is in; `b""` for a directory."""
-    for name, format in FORMATS.items():
-        if format.sniff(Path(path), head):
-            return name
-    guess = _by_suffix(path)
-    if guess is not None:
-        return guess
+    """The name of the format of lists that a file with these first (unpacked) bytes is in; `b""` for a directory."""
+    found = _by_contents(FORMATS, path, head) or _by_suffix(FORMATS, path)
+    return found or _unknown(path, head, FORMATS, "n-best lists")
+
+
+def sniff_forests(path: str | Path, head: bytes) -> str | None:
+    """The name of the format of forests that a file is in by its first bytes, or None; `b""` for a directory."""
+    return _by_contents(FOREST_FORMATS, path, head)
+
+
+_ALL: dict[str, Format | ForestFormat] = {**FORMATS, **FOREST_FORMATS}
+
+
+def _head(path: str | Path, options: dict[str, Any]) -> bytes:
+    """The first bytes of a file, which is read once, into the options: standard input cannot be read again."""
+    if not _several_files(path):
+        options["data"] = read_bytes(path)
+    return options.get("data", b"")[:HEAD]
+
+
+def _read(family: Mapping[str, Any], path: str | Path, format: str, options: dict[str, Any]) -> Any:
+    chosen = look_up(family, format, "format")
+    _check_options(chosen.read, chosen.name, options)
+    return chosen.read(path, **options)
+
+
+def _by_contents(family: Mapping[str, Any], path: str | Path, head: bytes) -> str | None:
+    return next((name for name, format in family.items() if format.sniff(Path(path), head)), None)
+
+
+def _unknown(path: str | Path, head: bytes, family: Mapping[str, Any], expected: str) -> str:
     if not head and not Path(path).is_dir():
-        raise FormatError(path, None, "the file is empty; expected n-best lists")
-    raise FormatError(path, None, f"not in a known format; say which with format=, one of {', '.join(FORMATS)}")
+        raise FormatError(path, None, f"the file is empty; expected {expected}")
+    raise FormatError(path, None, f"not in a known format; say which with format=, one of {', '.join(family)}")
 
 
 def _several_files(path: str | Path) -> bool:
@@ -63,11 +162,11 @@ def _several_files(path: str | Path) -> bool:
     return Path(path).is_dir() or any(f.directory and f.sniff(Path(path), b"") for f in FORMATS.values())
 
 
-def _by_suffix(path: str | Path) -> str | None:
+def _by_suffix(family: Mapping[str, Any], path: str | Path) -> str | None:
     name = Path(path).name.lower()
     for packed in (".gz", ".xz"):
         name = name.removesuffix(packed)
-    for format in FORMATS.values():
+    for format in family.values():
         if format.suffixes and name.endswith(format.suffixes):
             return format.name
     return None

@@ -44,14 +44,20 @@ class NgramShard:
         )
 
     @cached_property
-    def matches(self) -> tuple[Ints, Ints]:
-        """Offsets [E'+1] and numbers [Y] of the reference n-grams of each edge of the layout, within the forest."""
-        edges = self.forests.layout.edges
-        if edges is None:
-            return self.found.match_offsets, self.found.matches
-        offsets = np.append(self.found.match_offsets, self.found.match_offsets[-1])  # one more, for extra edges
-        rows, new = segments.rows_of(offsets, np.where(edges >= 0, edges, self.forests.edges))
-        return new, self.found.matches[rows]
+    def matches(self) -> tuple[Ints, Ints, Ints]:
+        """Reference n-grams that edges complete: offsets [N+1], edge and n-gram of each, numbers within the forest.
+
+        One after the other, not edge by edge: most edges have few, and a loop over none or one is mispredicted.
+        """
+        layout, offsets, numbers = self.forests.layout, self.found.match_offsets, self.found.matches
+        if layout.edges is not None:
+            more = np.append(offsets, offsets[-1])  # one more, for extra edges
+            rows, offsets = segments.rows_of(more, np.where(layout.edges >= 0, layout.edges, self.forests.edges))
+            numbers = numbers[rows]
+        edges = segments.owners(offsets)
+        starts = offsets[layout.edge_offsets]
+        edges -= np.repeat(layout.edge_offsets[:-1], np.diff(starts))
+        return starts, edges.astype(np.int32), numbers
 
     @cached_property
     def reference_length(self) -> float:
@@ -183,24 +189,22 @@ class CoBLEU:
 
 
 @kernel
-def _expect(low, high, edge_offsets, match_offsets, matches, ngram_offsets, used, expected):
+def _expect(low, high, edge_offsets, match_offsets, edges, matches, ngram_offsets, used, expected):
     """Expected counts of the n-grams of references, from the posteriors of edges."""
     for i in range(low, high):
         counts = expected[ngram_offsets[i] : ngram_offsets[i + 1]]
         counts[:] = 0.0
-        for e in range(edge_offsets[i], edge_offsets[i + 1]):
-            p = used[e]
-            for m in range(match_offsets[e], match_offsets[e + 1]):
-                counts[np.uint32(matches[m])] += p
+        p = used[edge_offsets[i] : edge_offsets[i + 1]]
+        for m in range(match_offsets[i], match_offsets[i + 1]):
+            counts[np.uint32(matches[m])] += p[np.uint32(edges[m])]
 
 
 @kernel
-def _collect(low, high, edge_offsets, match_offsets, matches, ngram_offsets, worth, amounts):
+def _collect(low, high, edge_offsets, match_offsets, edges, matches, ngram_offsets, worth, amounts):
     """What the n-grams of references that an edge completes are worth."""
     for i in range(low, high):
         values = worth[ngram_offsets[i] : ngram_offsets[i + 1]]
-        for e in range(edge_offsets[i], edge_offsets[i + 1]):
-            total = 0.0
-            for m in range(match_offsets[e], match_offsets[e + 1]):
-                total += values[np.uint32(matches[m])]
-            amounts[e] = total
+        totals = amounts[edge_offsets[i] : edge_offsets[i + 1]]
+        totals[:] = 0.0
+        for m in range(match_offsets[i], match_offsets[i + 1]):
+            totals[np.uint32(edges[m])] += values[np.uint32(matches[m])]

@@ -46,6 +46,7 @@ class ForestBlocked:
     shares: Floats  # [E'] probability of an edge given its head
     nodes: Floats  # [V'] posteriors
     used: Floats  # [E'] posteriors
+    rows: Floats | None = None  # [E', A] statistics in which a formula of second order is curved, by edges
 
     @classmethod
     def of(cls, forests: Forests, stats: Floats, *, scale: Floats, single: bool = False) -> ForestBlocked:
@@ -67,10 +68,12 @@ class ForestBlocked:
         means, second = np.zeros((forests, self.measures)), np.zeros((forests, len(pairs)))
         entropy, log_z = np.zeros(forests), np.zeros(forests)
         active, places = _active(pairs)
+        rows = self._rows(active)
         t = self.layout
         over_ranges(
             lambda low, high: _posteriors(
-                low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second, self.columns, self.stats, weights * gamma, active, places,
+                low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second,
+                self.columns, self.stats, weights * gamma, rows, places,
                 self.scores, self.shares, self.nodes, self.used, means, second, entropy, log_z,
             ),
             self.layout.edge_offsets,
@@ -98,18 +101,26 @@ class ForestBlocked:
         """
         amounts = np.zeros(len(self.used)) if start is None else start
         gradients = np.zeros((len(self.layout), self.width))
-        active, _ = _active(pairs)
-        curve = quadratic[np.ix_(active, active)]
+        active, places = _active(pairs)
+        rows, curves = self._rows(active), np.array([quadratic[a, b] for a, b in pairs])
         t = self.layout
         over_ranges(
             lambda low, high: _feature_sum(
-                low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second, self.columns, self.stats, linear, temperature, active, curve,
+                low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second,
+                self.columns, self.stats, linear, temperature, rows, places, curves,
                 self.scores, self.shares, self.nodes, amounts, gradients,
             ),
             self.layout.edge_offsets,
             threads,
         )  # fmt: skip
         return gamma * gradients.sum(axis=0), amounts
+
+    def _rows(self, active: Ints) -> Floats:
+        """[E', A] these statistics, made once."""
+        if self.rows is None or self.rows.shape[1] != len(active):
+            self.rows = np.empty((len(self.used), len(active)), self.stats.dtype)
+            _to_rows(self.layout.edge_offsets, self.stats, self.measures, active, self.rows)
+        return self.rows
 
 
 def _active(pairs: Ints) -> tuple[Ints, Ints]:
@@ -133,6 +144,16 @@ def _lay_out(rows, edge_offsets, edges, factors, out):
 
 
 @kernel
+def _to_rows(edge_offsets, stats, measures, active, out):
+    for i in range(len(edge_offsets) - 1):
+        low, high = edge_offsets[i], edge_offsets[i + 1]
+        s = stats[low * measures : high * measures].reshape((measures, high - low))
+        for e in range(high - low):
+            for j in range(len(active)):
+                out[low + e, j] = s[active[j], e]
+
+
+@kernel
 def _most(low, high, offsets):
     most = 0
     for i in range(low, high):
@@ -141,34 +162,51 @@ def _most(low, high, offsets):
 
 
 @kernel
-def _means(starts, first, second, shares, s, active, means):
-    """Mean below each node of the active statistics."""
+def _means(starts, first, second, shares, rows, means):
+    """Mean below each node of the curved statistics."""
     means[0] = 0.0
     for v in range(1, len(starts) - 1):
         means[v] = 0.0
         for e in range(np.uint32(starts[v]), np.uint32(starts[v + 1])):
-            for j in range(len(active)):
-                x = s[active[j], e] + means[np.uint32(first[e]), j] + means[np.uint32(second[e]), j]
-                means[v, j] += shares[e] * x
+            a, b, q = np.uint32(first[e]), np.uint32(second[e]), shares[e]
+            for j in range(rows.shape[1]):
+                means[v, j] += q * (rows[e, j] + means[a, j] + means[b, j])
 
 
 @kernel
-def _deviations(e, v, first, second, s, active, means, delta):
-    for j in range(len(active)):
-        delta[j] = s[active[j], e] + means[first[e], j] + means[second[e], j] - means[v, j]
+def _deviations(e, v, first, second, rows, means, delta):
+    a, b = np.uint32(first[e]), np.uint32(second[e])
+    for j in range(len(delta)):
+        delta[j] = rows[e, j] + means[a, j] + means[b, j] - means[v, j]
+
+
+@kernel
+def _curved(delta, places, curves, out):
+    """Fill `out` with W delta; delta' W delta."""
+    out[:] = 0.0
+    total = 0.0
+    for k in range(len(curves)):
+        a, b, w = places[k, 0], places[k, 1], curves[k]
+        out[a] += w * delta[b]
+        if a != b:
+            out[b] += w * delta[a]
+    for j in range(len(delta)):
+        total += delta[j] * out[j]
+    return total
 
 
 @kernel
 def _posteriors(
-    low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, weights, active, places,
+    low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, weights, rows, places,
     scores, shares, nodes, used, means, second_moments, entropy, log_z,
 ):  # fmt: skip
     most = _most(low, high, node_offsets)
     shift = np.empty(most)
     value = np.empty(most)
     width, measures = len(weights), means.shape[1]
-    below = np.empty((most if len(active) else 0, len(active)))
-    delta = np.empty(len(active))
+    size = rows.shape[1]
+    below = np.empty((most if size else 0, size))
+    delta = np.empty(size)
     for i in range(low, high):
         a, b = node_offsets[i], node_offsets[i + 1]
         c, d = edge_offsets[i], edge_offsets[i + 1]
@@ -188,26 +226,27 @@ def _posteriors(
         s = stats[c * measures : d * measures].reshape((measures, d - c))
         for j in range(measures):
             means[i, j] = dot(p, s[j])
-        if len(active):
-            _means(begin, t0, t1, q, s, active, below)
+        if size:
+            _means(begin, t0, t1, q, rows[c:d], below)
             for v in range(1, b - a):
                 if n[v] > 0.0:
                     for e in range(begin[v], begin[v + 1]):
-                        _deviations(e, v, t0, t1, s, active, below, delta)
+                        _deviations(e, v, t0, t1, rows[c:d], below, delta)
                         for k in range(len(places)):
                             second_moments[i, k] += p[e] * delta[places[k, 0]] * delta[places[k, 1]]
 
 
 @kernel
 def _feature_sum(
-    low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, linear, temperature, active, curve,
-    scores, shares, nodes, amounts, gradients,
+    low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, linear, temperature, rows, places,
+    curves, scores, shares, nodes, amounts, gradients,
 ):  # fmt: skip
     most = _most(low, high, node_offsets)
     width, measures = gradients.shape[1], len(linear)
     means = np.empty(most)
     above = np.empty(most)
-    below = np.empty((most if len(active) else 0, len(active)))
+    size = rows.shape[1]
+    below = np.empty((most if size else 0, size))
     slopes = np.empty_like(below)
     for i in range(low, high):
         a, b = node_offsets[i], node_offsets[i + 1]
@@ -224,12 +263,12 @@ def _feature_sum(
         combine(x, linear, s)
         if temperature != 0.0:
             combine(x, np.full(1, temperature), scores[c:d].reshape((1, d - c)))
-        if len(active):
-            _means(begin, t0, t1, q, s, active, below)
-            _add_curved(begin, t0, t1, s, active, curve, below, x)
+        if size:
+            _means(begin, t0, t1, q, rows[c:d], below)
+            _add_curved(begin, t0, t1, rows[c:d], places, curves, below, x)
         upward(begin, t0, t1, q, x, means)
-        if len(active):
-            _downward_curved(begin, t0, t1, q, n, s, active, curve, below, slopes, x, means, above)
+        if size:
+            _downward_curved(begin, t0, t1, q, n, rows[c:d], places, curves, below, slopes, x, means, above)
         else:
             downward(begin, t0, t1, q, n, x, means, above)
         f = columns[c * width : d * width].reshape((width, d - c))
@@ -238,37 +277,37 @@ def _feature_sum(
 
 
 @kernel
-def _add_curved(starts, first, second, s, active, curve, below, amounts):
-    delta = np.empty(len(active))
+def _add_curved(starts, first, second, rows, places, curves, below, amounts):
+    delta, turned = np.empty(rows.shape[1]), np.empty(rows.shape[1])
     for v in range(1, len(starts) - 1):
         for e in range(starts[v], starts[v + 1]):
-            _deviations(e, v, first, second, s, active, below, delta)
-            for j in range(len(delta)):
-                for k in range(len(delta)):
-                    amounts[e] += delta[j] * curve[j, k] * delta[k]
+            _deviations(e, v, first, second, rows, below, delta)
+            amounts[e] += _curved(delta, places, curves, turned)
 
 
 @kernel
-def _downward_curved(starts, first, second, shares, nodes, s, active, curve, below, slopes, amounts, means, above):
-    count, size = len(starts) - 1, len(active)
+def _downward_curved(
+    starts, first, second, shares, nodes, rows, places, curves, below, slopes, amounts, means, above
+):  # fmt: skip
+    count, size = len(starts) - 1, rows.shape[1]
     above[:count] = 0.0
     slopes[:count] = 0.0
-    delta = np.empty(size)
+    delta, turned = np.empty(size), np.empty(size)
     for v in range(count - 1, 0, -1):
         p = nodes[v]
         h = above[v] - p * means[v]
         for e in range(starts[v], starts[v + 1]):
-            _deviations(e, v, first, second, s, active, below, delta)
+            a, b, q = np.uint32(first[e]), np.uint32(second[e]), shares[e]
+            _deviations(e, v, first, second, rows, below, delta)
+            _curved(delta, places, curves, turned)
             x = p * amounts[e] + h
             for j in range(size):
                 x += slopes[v, j] * delta[j]
-            x *= shares[e]
+            x *= q
             amounts[e] = x
-            above[first[e]] += x
-            above[second[e]] += x
+            above[a] += x
+            above[b] += x
             for j in range(size):
-                g = slopes[v, j]
-                for k in range(size):
-                    g += 2.0 * p * curve[j, k] * delta[k]
-                slopes[first[e], j] += shares[e] * g
-                slopes[second[e], j] += shares[e] * g
+                g = q * (slopes[v, j] + 2.0 * p * turned[j])
+                slopes[a, j] += g
+                slopes[b, j] += g

@@ -10,7 +10,7 @@ from nbest import parallel
 from nbest.optimisers.envelope import FAR, breakpoints, sweep
 from nbest.types import Floats, Ints, Metric
 
-_TOLERANCE = 1e-10  # breakpoints nearer than this, relative, are one
+TOLERANCE = 1e-10  # breakpoints nearer than this, relative, are one
 _BEYOND = 0.1, 1e-9  # how far past the outermost breakpoint to go when the best interval has no end; relative
 
 
@@ -41,16 +41,23 @@ class Lines:
                 out += weight * column
         return out
 
+    def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
+        """[H] scores after a step of x along a direction."""
+        out = scores.copy()
+        for d in np.flatnonzero(direction):
+            out += (x * direction[d]) * self.columns[d]
+        return out
+
     def intervals(self, scores: Floats, direction: Floats, threads: int = 1) -> tuple[Floats, Floats]:
         """Cuts [E], sorted, and the totals [E+1, M] before, between and after them."""
         n = len(self.offsets) - 1
         if threads == 1:
-            return sweep(*self._breakpoints(scores, direction, 0, n), self.stats, _TOLERANCE)
+            return sweep(*self._breakpoints(scores, direction, 0, n), self.stats, TOLERANCE)
         edges = np.linspace(0, n, threads + 1).astype(np.int64)
         ranges = list(zip(edges[:-1], edges[1:], strict=True))
         parts = parallel.each(lambda ends: self._breakpoints(scores, direction, *ends), ranges, threads)
         place, change, first = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return sweep(place, change, first, self.stats, _TOLERANCE)
+        return sweep(place, change, first, self.stats, TOLERANCE)
 
     def _breakpoints(self, scores: Floats, direction: Floats, low: int, high: int) -> tuple[Floats, Floats, Ints]:
         return breakpoints(self.columns, scores, direction, self.offsets, low, high, self.longest, self.stats)
@@ -63,21 +70,25 @@ class Lines:
         Och (2003). Where the best interval has no end, a little past its only breakpoint.
         """
         cuts, totals = self.intervals(scores, direction, threads)
-        values = self.sign * self.metric.score(totals)
-        edges = np.empty(len(cuts) + 2)
-        edges[0], edges[1:-1], edges[-1] = -np.inf, cuts, np.inf
-        lows, highs = edges[:-1], edges[1:]
-        if bounds != (-np.inf, np.inf):
-            lows, highs = np.maximum(lows, bounds[0]), np.minimum(highs, bounds[1])
-            # a breakpoint on the very bound is no interval, only a tie
-            least = _TOLERANCE * np.maximum(1.0, np.minimum(np.abs(lows), np.abs(highs)))
-            values = np.where(highs - lows > least, values, -np.inf)
-        if len(cuts) and (cuts[0] <= -FAR or cuts[-1] >= FAR):  # nothing can be reached beyond
-            values[[0, -1]] = np.where([cuts[0] <= -FAR, cuts[-1] >= FAR], -np.inf, values[[0, -1]])
-        best = values.max()
-        ties = np.flatnonzero(values == best)
-        pick = ties[0] if len(ties) == 1 else ties[np.argmax(highs[ties] - lows[ties])]
-        return Step(_middle(float(lows[pick]), float(highs[pick])), float(best))
+        return best_step(cuts, self.sign * self.metric.score(totals), bounds)
+
+
+def best_step(cuts: Floats, values: Floats, bounds: tuple[float, float]) -> Step:
+    """The middle of the best interval within `bounds`, by values [E+1] before, between and after sorted cuts [E]."""
+    edges = np.empty(len(cuts) + 2)
+    edges[0], edges[1:-1], edges[-1] = -np.inf, cuts, np.inf
+    lows, highs = edges[:-1], edges[1:]
+    if bounds != (-np.inf, np.inf):
+        lows, highs = np.maximum(lows, bounds[0]), np.minimum(highs, bounds[1])
+        # a breakpoint on the very bound is no interval, only a tie
+        least = TOLERANCE * np.maximum(1.0, np.minimum(np.abs(lows), np.abs(highs)))
+        values = np.where(highs - lows > least, values, -np.inf)
+    if len(cuts) and (cuts[0] <= -FAR or cuts[-1] >= FAR):  # nothing can be reached beyond
+        values[[0, -1]] = np.where([cuts[0] <= -FAR, cuts[-1] >= FAR], -np.inf, values[[0, -1]])
+    best = values.max()
+    ties = np.flatnonzero(values == best)
+    pick = ties[0] if len(ties) == 1 else ties[np.argmax(highs[ties] - lows[ties])]
+    return Step(_middle(float(lows[pick]), float(highs[pick])), float(best))
 
 
 def _middle(low: float, high: float) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from nbest.studies.annealing import Annealing, annealing
 from nbest.studies.base import Study
 from nbest.studies.bins import BinWeights, bins
+from nbest.studies.consensus import Consensus, consensus
 from nbest.studies.learning import Learning, learning
 from nbest.studies.sharpness import Sharpness, sharpness
 from nbest.studies.starts import Starts, starts
@@ -17,6 +18,7 @@ from nbest.studies.surface import Surface, surface
 STUDIES: dict[str, Callable[..., Study]] = {
     "annealing": annealing,
     "bins": bins,
+    "consensus": consensus,
     "learning": learning,
     "sharpness": sharpness,
     "starts": starts,
@@ -28,6 +30,7 @@ __all__ = [
     "STUDIES",
     "Annealing",
     "BinWeights",
+    "Consensus",
     "Learning",
     "Sharpness",
     "Starts",
@@ -35,6 +38,7 @@ __all__ = [
     "Surface",
     "annealing",
     "bins",
+    "consensus",
     "learning",
     "sharpness",
     "starts",

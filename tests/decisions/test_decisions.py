@@ -30,7 +30,7 @@ def better(corpus):
 def test_one_best():
     corpus, model = toy_lists(), LogLinear({"first": 1.0})
     assert np.array_equal(one_best(model, corpus), model.predict(corpus))
-    assert set(DECISIONS) == {"1best", "first", "mbr"}
+    assert set(DECISIONS) == {"1best", "consensus", "first", "mbr"}
     starts = zip(corpus.offsets[:-1], corpus.lengths, strict=True)
     assert DECISIONS["first"](None, corpus).tolist() == [h if size else -1 for h, size in starts]
 

@@ -21,6 +21,7 @@ LISTS = ("dev.nbest", "--refs", "dev.ref", "--metric", "wer")
 ARGUMENTS = {
     "annealing": ("--t0", "1", "--methods", "likelihood", "--cooling", "0.25"),
     "bins": ("--bins", "4", "--split", "0.25", "--variance", "0.5"),
+    "consensus": ("--feature", "lm", "--model", "model.json", "--points", "5", "--range", "-1,2"),
     "learning": ("--methods", "likelihood,mert", "--sizes", "15,30", "--repeats", "2", "--restarts", "2"),
     "sharpness": ("--feature", "lm", "--model", "model.json", "--gamma", "1,10", "--range", "-2,3", "--points", "5"),
     "starts": ("--count", "2", "--feature", "lm", "--methods", "mert"),

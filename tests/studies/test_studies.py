@@ -17,7 +17,7 @@ from nbest.demo import lists
 from nbest.errors import CapabilityError, ConvergenceWarning, FormatError, ParameterError
 from nbest.features import Bins, seed_weights
 from nbest.model import LogLinear
-from nbest.studies import STUDIES, Study, annealing, bins, learning, sharpness, starts, surface
+from nbest.studies import STUDIES, Study, annealing, bins, consensus, learning, sharpness, starts, surface
 from nbest.studies.expected import Expected
 from nbest.testing import toy_lists
 
@@ -36,6 +36,7 @@ def real(metric: str = "wer") -> NBest:
 SMALL: dict[str, Callable[[NBest], Study]] = {
     "annealing": lambda c: annealing(c, noisy(2), t0=(1.0,), methods=("likelihood",)),
     "bins": lambda c: bins(c, noisy(2), count=4),
+    "consensus": lambda c: consensus(c, c.feature_names[0], points=5),
     "learning": lambda c: learning(c, noisy(2), methods=("likelihood",), sizes=(10, 30), repeats=2),
     "sharpness": lambda c: sharpness(c, c.feature_names[0], model=None, points=5),
     "starts": lambda c: starts(c, count=3, feature=c.feature_names[2]),

@@ -12,7 +12,6 @@ from nbest.optimisers.result import Result
 from nbest.testing import check_trainer
 from nbest.trainers import TRAINERS, MaxLikelihood
 
-
 METRIC = {"cobleu": BLEU(tokenize="none", max_ngram_order=2)}
 """Trainers that take one metric only."""
 

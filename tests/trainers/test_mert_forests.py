@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from forests.test_envelopes import enumerated
+from forests.test_envelopes import enumerated, told_apart
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -24,8 +24,9 @@ seeds = st.integers(0, 10**6)
 
 def toy(seed, metric=None, **options):
     """Forests that have something to learn from."""
-    forests = toy_forests(seed, **{"forests": 8, "limit": 200, **options}).with_metric(metric or WER())
-    assume((enumerated(forests).lengths > 1).sum() > 2)
+    forests = toy_forests(seed, **{"forests": 8, "limit": 100, **options}).with_metric(metric or WER())
+    corpus = enumerated(forests)
+    assume((corpus.lengths > 1).sum() > 2 and told_apart(corpus))
     return forests
 
 

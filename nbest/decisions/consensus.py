@@ -1,0 +1,145 @@
+"""Consensus: the hypothesis with the best BLEU against the n-grams that the model expects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from nbest import segments
+from nbest.corpus import Forests, NBest, Texts, Words
+from nbest.decisions.mbr import check_gamma, check_segments
+from nbest.errors import CapabilityError, ParameterError
+from nbest.forests.completed import clip
+from nbest.forests.derivations import forests_of
+from nbest.forests.ngrams import ExpectedCounts, expected_counts
+from nbest.forests.tokens import retokenised, text_tokens
+from nbest.metrics import BLEU, make_metric, ngrams
+from nbest.metrics.tokenise import tokens
+from nbest.model import LogLinear
+from nbest.parallel import over_ranges
+from nbest.types import Floats, Ints, Metric
+
+_EDGES = 1 << 17  # how many edges are worked on at once; what their n-grams take is given back
+
+
+def consensus(
+    model: LogLinear,
+    corpus: NBest,
+    *,
+    forests: Forests | None = None,
+    gain: str | Metric = "bleu",
+    order: int | None = None,
+    gamma: float = 1.0,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Ints:
+    """[N] flat index of the hypothesis with the best BLEU against expected n-gram counts; -1 where a list is empty.
+
+        argmax_e  1/K sum_n log((m_n(e) + F) / (t_n(e) + F)) + min(0, 1 - (E[length] + F) / (t_1(e) + F))
+        m_n(e) = sum over n-grams g of order n of min(c(g, e), E[c(g)]),    t_n(e) = number of n-grams of e
+
+    DeNero, Chiang & Knight (2009), ACL 567-575; Pauls, DeNero & Klein (2009), section 4. Expectations are over the
+    list under p = softmax(gamma * score), or over all derivations of `forests` if the list was read from them. The
+    tokens and the orders K are those of `gain` (bleu, or a `BLEU` with options); `order` asks for another K: 1 compares
+    word counts. F = 0.1 is the floor of BLEU's smooth formula, so that a count of 0 is bad but not all that matters;
+    smoothing options of `gain` are not used. Large gamma gives a 1-best. Ties go to the lowest index.
+    Cost: a pass over the n-grams of lists and forests, where mbr measures all pairs.
+    """
+    check_gamma("consensus", gamma)
+    stats = expected_stats(
+        model, corpus, forests=forests, gain=gain, order=order, gamma=gamma, threads=threads, progress=progress
+    )
+    values = BLEU(max_ngram_order=(stats.shape[1] - 2) // 2).smooth(list(stats.T))
+    return segments.argmax(np.asarray(values), corpus.offsets)
+
+
+def expected_stats(
+    model: LogLinear,
+    corpus: NBest,
+    *,
+    forests: Forests | None = None,
+    gain: str | Metric = "bleu",
+    order: int | None = None,
+    gamma: float = 1.0,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Floats:
+    """[H, 2 + 2K] BLEU statistics of each hypothesis with expected counts for a reference: what `consensus` compares.
+
+    Columns as in `BLEU.stats`: length, expected length, clipped matches, number of n-grams.
+    """
+    metric = make_metric(gain) if isinstance(gain, str) else gain
+    if not isinstance(metric, BLEU):
+        raise CapabilityError(f"consensus compares n-grams and has no use for {metric.name}; its gain must be bleu")
+    order = metric.max_ngram_order if order is None else order
+    if order < 1:
+        raise ParameterError(f"'order' of consensus must be >= 1, got {order}")
+    if forests is None:
+        words, evidence = _from_lists(corpus, metric)
+        scores = model.scores(corpus)
+    else:
+        words, evidence = _from_forests(corpus, forests, metric)
+        scores = model.edge_scores(forests)
+    out = np.empty((corpus.hypotheses, 2 + 2 * order))
+    out[:, 0] = words.lengths()
+    out[:, 2 + order :] = ngrams.totals(words.lengths(), order)
+    for low, high in _parts(evidence.forest_edges):
+        edges = evidence.forest_edges[[low, high]]
+        part = evidence if high - low == len(evidence) else evidence.select(np.arange(low, high))
+        found = expected_counts(part, gamma * scores[edges[0] : edges[1]], order, threads=threads)
+        _fill(out, corpus.offsets[low : high + 1], words, found, threads)
+        if progress is not None:
+            progress(high - low)
+    return out
+
+
+def _texts(corpus: NBest) -> Texts:
+    if corpus.texts is None:
+        raise CapabilityError("consensus needs the texts of the hypotheses and these lists carry none")
+    return corpus.texts
+
+
+def _from_lists(corpus: NBest, metric: BLEU) -> tuple[Words, Forests]:
+    """Tokens of the hypotheses, and the lists as forests with these for words."""
+    (words,), count = tokens(metric.tokenize, _texts(corpus), lowercase=metric.lowercase)
+    bare = forests_of(replace(corpus, texts=None, metric=None, stats=None))
+    names = tuple(str(number) for number in range(count))  # tokens are only compared
+    return words, replace(bare, symbol_offsets=words.offsets, symbols=words.ids, vocabulary=names)
+
+
+def _from_forests(corpus: NBest, forests: Forests, metric: BLEU) -> tuple[Words, Forests]:
+    """Tokens of the hypotheses, -1 for those that the forests lack, and the forests with tokens for words."""
+    check_segments("consensus", corpus, forests)
+    forests = retokenised(forests, metric.tokenize, metric.lowercase)
+    return text_tokens(_texts(corpus), forests.vocabulary, metric.tokenize, metric.lowercase), forests
+
+
+def _parts(offsets: Ints) -> Iterator[tuple[int, int]]:
+    """Ranges of segments with about `_EDGES` edges each."""
+    low = 0
+    while low < len(offsets) - 1:
+        high = int(np.searchsorted(offsets, offsets[low] + _EDGES, "right")) - 1
+        high = max(high, low + 1)
+        yield low, high
+        low = high
+
+
+def _fill(out: Floats, offsets: Ints, words: Words, found: ExpectedCounts, threads: int | None) -> None:
+    """Expected lengths and clipped matches of the hypotheses of these segments."""
+    order = found.totals.shape[1]
+    low, high = offsets[0], offsets[-1]
+    out[low:high, 1] = np.repeat(found.totals[:, 0], np.diff(offsets))
+    matched = np.zeros((high - low, order))
+    known = found.ngrams
+    local = offsets - low
+    over_ranges(
+        lambda a, b: clip(
+            a, b, local, words.offsets[low : high + 1], words.ids, known.offsets, known.parents, known.words,
+            found.counts, matched,
+        ),
+        local,
+        threads,
+    )  # fmt: skip
+    out[low:high, 2 : 2 + order] = matched
