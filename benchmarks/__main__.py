@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import forest_kbest, forests, kernels, methods, reading, risk, searching
+from benchmarks import forest_kbest, forest_mert, forests, kernels, methods, reading, risk, searching
 
 BENCHMARKS = {
     "reading": reading.main,
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "kernels": kernels.main,
     "forests": forests.main,
     "forest-kbest": forest_kbest.main,
+    "forest-mert": forest_mert.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

@@ -41,7 +41,10 @@ def main(words: int = 30, k: int = 1000) -> None:
 
 
 def peak_memory(function: Callable[[], object]) -> float:
-    """MiB by which memory in use grows during a call, at most (Linux: kernels' memory is not seen by tracemalloc)."""
+    """MiB by which memory in use grows during a call, at most (Linux: kernels' memory is not seen by tracemalloc).
+
+    Memory that was freed before is used again and not counted: too low by some MiB, so only for large calls.
+    """
     Path("/proc/self/clear_refs").write_text("5")  # sets the highest use so far to the present one
     before = _status("VmRSS")
     function()

@@ -16,7 +16,7 @@ from nbest.forests.tables import new_table
 from nbest.optimisers.forest_lines import ForestLines
 from nbest.trainers.base import prepare_forests
 from nbest.trainers.mert import _Search
-from nbest.types import Floats
+from nbest.types import Floats, Ints
 
 _EVERYWHERE = (-np.inf, np.inf)
 
@@ -86,7 +86,7 @@ def charts(count: int, words: int = 20, variants: int = 6, degree: int = 12, fea
                 tails += into
                 heads.append(len(into))
     symbols = [[-1, -2] if edge else [int(rng.integers(100))] for edge in tails]
-    return _forests(heads, tails, symbols, count, words, rng.normal(size=(count * len(tails), features)))
+    return _forests(heads, tails, symbols, count, rng.normal(size=(count * len(tails), features)))
 
 
 def lattices(count: int, words: int = 20, width: int = 5, features: int = 6) -> Forests:
@@ -102,18 +102,22 @@ def lattices(count: int, words: int = 20, width: int = 5, features: int = 6) -> 
             heads.append(len(into))
         before = here
     heads, tails, symbols = [*heads, width], [*tails, *([t] for t in before)], [*symbols, *([-1] for _ in before)]
-    return _forests(heads, tails, symbols, count, words, rng.normal(size=(count * len(tails), features)))
+    return _forests(heads, tails, symbols, count, rng.normal(size=(count * len(tails), features)))
 
 
 def _forests(
-    heads: list[int], tails: list[list[int]], symbols: list[list[int]], count: int, words: int, features: Floats
+    heads: list[int], tails: list[list[int]], symbols: list[list[int]], count: int, features: Floats
 ) -> Forests:
-    """The same forest several times with other features, of which the first two know a little of the reference."""
+    """The same forest several times with other features and references: each the words of a derivation, of which the
+    first two features know a little."""
     rng = np.random.default_rng(2)
-    references = rng.integers(0, 100, (count, words))
-    arcs = np.array([max([0, *row]) for row in symbols])  # the word of an edge
-    for i, reference in enumerate(references):
-        features[i * len(tails) : (i + 1) * len(tails), :2] += np.isin(arcs, reference)[:, None]
+    starts = segments.offsets_of(np.array(heads))
+    references = []
+    for i in range(count):
+        edges: list[int] = []
+        reference = _draw(len(heads) - 1, starts, tails, symbols, rng, edges)
+        features[i * len(tails) + np.array(edges), :2] += 2.0
+        references.append(reference)
     offsets = lambda rows: segments.offsets_of(np.tile([len(row) for row in rows], count))  # noqa: E731
     return Forests(
         node_offsets=np.arange(count + 1) * len(heads),
@@ -128,6 +132,16 @@ def _forests(
         vocabulary=tuple(f"w{k}" for k in range(100)),
         references=tuple((" ".join(f"w{w}" for w in row),) for row in references),
     ).with_metric(nbest.WER())
+
+
+def _draw(
+    node: int, starts: Ints, tails: list[list[int]], symbols: list[list[int]], rng: np.random.Generator, used: list[int]
+) -> list[int]:
+    """The words of a random derivation of a node; its edges are added to `used`."""
+    edge = int(rng.integers(starts[node], starts[node + 1]))
+    used.append(edge)
+    below = [_draw(tail, starts, tails, symbols, rng, used) for tail in tails[edge]]
+    return [word for s in symbols[edge] for word in (below[-1 - s] if s < 0 else [s])]
 
 
 def _plain(forests: Forests, a: Floats, b: Floats) -> list[float]:

@@ -27,11 +27,21 @@ def convert(
     refs: o.Refs = None,
     dedupe: Annotated[bool, typer.Option("--dedupe", help="Drop repeated texts of a list.")] = False,
     top: Annotated[
-        int | None, typer.Option("--top", min=1, help="Keep only the first hypotheses of each list.")
+        int | None,
+        typer.Option("--top", min=1, help="Keep only the first hypotheses of each list; of forests: their best."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Weights that rank the derivations of forests (default: their own).")
+    ] = None,
+    prune: Annotated[
+        float | None,
+        typer.Option("--prune", min=0.0, max=1.0, help="Of forests: drop edges whose posterior is smaller."),
     ] = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Convert candidate lists between formats; docs/formats.md says what each keeps.
+    """Convert candidate lists and forests between formats; docs/formats.md says what each keeps.
+
+    From forests to lists with --top: the best distinct strings. From lists to forests: a forest of one node each.
 
     [bold]Examples[/bold]
 
@@ -40,29 +50,11 @@ def convert(
       nbest convert beams.tsv dev.jsonl.xz --from nemo --option manifest=dev.json
 
       nbest convert dev.jsonl dev.nbest --top 50 --dedupe
-    """
-    from nbest.cli.console import Console
-    from nbest.cli.loading import plain_value
-    from nbest.corpus import dedupe as without_repeats
-    from nbest.corpus import prune
-    from nbest.errors import ParameterError
-    from nbest.formats import read, read_references, write
 
-    console = Console(quiet=quiet)
-    options = {}
-    for pair in option or ():
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise ParameterError(f"--option must be NAME=VALUE, got {pair!r}")
-        options[name] = plain_value(value)
-    corpus = read(source, source_format, **options)
-    if refs:
-        corpus = corpus.with_references(read_references(refs, corpus.ids))
-    corpus = without_repeats(corpus) if dedupe else corpus
-    corpus = corpus if top is None else prune(corpus, top)
-    for name, origin in corpus.origins.items():
-        console.say(f"{source}: feature {name!r}: {origin}")
-    write(corpus, target, target_format)
-    console.say(
-        f"{target}: {len(corpus)} segments, {corpus.hypotheses} hypotheses, {len(corpus.feature_names)} features"
-    )
+      nbest convert lattices/ dev.forests.jsonl.gz --prune 1e-4
+
+      nbest convert lattices/ dev.jsonl --top 100 --model model.json
+    """
+    from nbest.cli.converting import ConvertCall, run
+
+    run(ConvertCall(source, target, source_format, target_format, option, refs, dedupe, top, model, prune, quiet))

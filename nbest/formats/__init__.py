@@ -44,6 +44,7 @@ __all__ = [
     "FORMATS",
     "ForestFormat",
     "Format",
+    "format_of_target",
     "read",
     "read_any",
     "read_forests",
@@ -129,6 +130,14 @@ def sniff_forests(path: str | Path, head: bytes) -> str | None:
     return _by_contents(FOREST_FORMATS, path, head)
 
 
+def format_of_target(path: str | Path, format: str | None = None) -> str | None:
+    """The format that something is to be written in: `format`, or that of the longest suffix that fits (lists before
+    forests), or None where the suffix says nothing."""
+    if format is not None:
+        return look_up(_ALL, format, "format").name
+    return _by_suffix(_ALL, path)
+
+
 _ALL: dict[str, Format | ForestFormat] = {**FORMATS, **FOREST_FORMATS}
 
 
@@ -166,10 +175,8 @@ def _by_suffix(family: Mapping[str, Any], path: str | Path) -> str | None:
     name = Path(path).name.lower()
     for packed in (".gz", ".xz"):
         name = name.removesuffix(packed)
-    for format in family.values():
-        if format.suffixes and name.endswith(format.suffixes):
-            return format.name
-    return None
+    fitting = [(len(end), each.name) for each in family.values() for end in each.suffixes if name.endswith(end)]
+    return max(fitting, key=lambda pair: pair[0])[1] if fitting else None
 
 
 def _check_options(function: Any, name: str, given: dict[str, Any]) -> None:

@@ -29,8 +29,9 @@ class ForestBuilder:
     def __init__(self, path: str | Path, sparse: bool, only: Sequence[str] | None = None) -> None:
         self.path = path
         self.vocabulary: dict[str, int] = {}
-        self._sparse, self._only = sparse, only
-        self._columns: dict[str, int] = {} if only is None else {name: d for d, name in enumerate(only)}
+        self._sparse = sparse
+        self._only = only.split(",") if isinstance(only, str) else only
+        self._columns = {name: d for d, name in enumerate(self._only or ())}
         self._used: set[str] = set()
         self._parts: list[Part] = []
         self._places: dict[str, tuple[str | Path, int | None]] = {}

@@ -110,11 +110,11 @@ class _Lattice:
         if link in self.links:
             raise FormatError(self.path, line, f"link {link} is defined twice")
         self.links.add(link)
-        for field, other, into in (("S", "START", self.starts), ("E", "END", self.ends)):
-            value = pairs.get(field) or pairs.get(other)
-            if value is None:
-                raise FormatError(self.path, line, f"a link needs {field}=")
-            into.append(integer(self.path, line, field, value))
+        start, end = pairs.get("S", pairs.get("START")), pairs.get("E", pairs.get("END"))
+        if start is None or end is None:
+            raise FormatError(self.path, line, "a link needs S= and E=, its two nodes")
+        self.starts.append(integer(self.path, line, "S", start))
+        self.ends.append(integer(self.path, line, "E", end))
         word = pairs.get("W") or pairs.get("WORD")
         self.link_words.append("" if word is None else spoken(word, self.fillers))
         self.lines.append(line)
@@ -139,11 +139,12 @@ class _Lattice:
         draft = Draft()
         words = [self._word(link) for link in range(len(self.starts))]
         table = self.scores.table([bool(word) for word in words], self.lines)
-        for link, (start, end, word) in enumerate(zip(self.starts, self.ends, words, strict=True)):
-            draft.heads.append(end)
-            draft.tails.append(start)
-            self._symbols(draft, self.lines[link], word, -1)
-            draft.values += [*table[link], 1.0 if word else 0.0]
+        for word, row, line in zip(words, table, self.lines, strict=True):
+            self._symbols(draft, line, word, -1)
+            draft.values += row
+            draft.values.append(1.0 if word else 0.0)
+        draft.heads += self.ends
+        draft.tails += self.starts
         draft.tail_counts += [1] * len(draft.heads)
         draft.lines += self.lines
         first, last = self._terminal("start", self.ends, nodes), self._terminal("end", self.starts, nodes)

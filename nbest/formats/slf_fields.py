@@ -37,14 +37,23 @@ _SCALES = {
 _NO_WORDS = {"!NULL", "!SENT_START", "!SENT_END", "!ENTER", "!EXIT", "<s>", "</s>", "<eps>", ""}
 _FILLER = re.compile(r"<sil>|-pau-|\[[^\]]*\]|\+\+.*\+\+").fullmatch
 _VARIANT = re.compile(r"(.+)\([0-9]+\)").fullmatch
+_SPECIAL = re.compile(r"[\\\"']").search
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.S)
 _IMPOSSIBLE = {"-inf", "-infinity"}
 
 
 def fields(path: str | Path, line: int, text: str) -> dict[str, str]:
     """The `name=value` pairs of a line."""
+    tokens = text.split()
+    if not _SPECIAL(text):
+        try:
+            quick = dict([token.split("=", 1) for token in tokens])
+        except ValueError:  # one without "="
+            quick = {}
+        if len(quick) == len(tokens) and "" not in quick:
+            return quick
     pairs = {}
-    for token in text.split():
+    for token in tokens:
         name, equals, value = token.partition("=")
         if not equals or not name:
             raise FormatError(path, line, f"expected name=value, got {shown(token)}")
@@ -156,23 +165,29 @@ class Scores:
     def __init__(self, path: str | Path, floor: float | None) -> None:
         self.path, self.floor = path, floor
         self.names: list[str] = []
+        self._columns: dict[str, int] = {}  # of each field
         self._rows: list[list[float | None]] = []
 
     def read(self, line: int, pairs: dict[str, str], factor: float) -> None:
         """Take the scores among the fields of the next link."""
         row: list[float | None] = [None] * len(self.names)
         for field, text in pairs.items():
-            name = FIELDS.get(field)
-            if name is None:
+            if field not in FIELDS:
                 continue
-            if name not in self.names:
-                self.names.append(name)
-                row.append(None)
-            value = self._value(line, name, text, factor)
-            if row[self.names.index(name)] is not None:
-                raise FormatError(self.path, line, f"feature {name!r} is named twice")
-            row[self.names.index(name)] = value
+            column = self._columns.get(field, -1)
+            if column < 0:
+                column = self._new(field)
+                row += [None] * (len(self.names) - len(row))
+            if row[column] is not None:
+                raise FormatError(self.path, line, f"feature {self.names[column]!r} is named twice")
+            row[column] = self._value(line, self.names[column], text, factor)
         self._rows.append(row)
+
+    def _new(self, field: str) -> int:
+        """The column of a field that was not seen before."""
+        if FIELDS[field] not in self.names:
+            self.names.append(FIELDS[field])
+        return self._columns.setdefault(field, self.names.index(FIELDS[field]))
 
     def _value(self, line: int, name: str, text: str, factor: float) -> float:
         if text.lower() in _IMPOSSIBLE and factor:

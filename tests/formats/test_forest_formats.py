@@ -107,6 +107,7 @@ def test_cdec(reading) -> None:
     assert texts(forests) == ["blau .", "."]
     assert reading("cdec", "{}").nodes == 0
     assert reading("cdec", CDEC, features=["f2"]).features.tolist() == [[0.25], [0], [0]]
+    assert reading("cdec", CDEC, features="f3,f2").feature_names == ("f3", "f2")
     with pytest.raises(FormatError, match="no feature 'f4' in it; it has f1, f2, f3"):
         reading("cdec", CDEC, features=["f4"])
 

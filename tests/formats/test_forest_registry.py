@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,16 @@ import pytest
 from nbest.corpus import Forests, NBest
 from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.forests.derivations import forests_of
-from nbest.formats import FOREST_FORMATS, FORMATS, read, read_any, read_forests, sniff_forests, write_forests
+from nbest.formats import (
+    FOREST_FORMATS,
+    FORMATS,
+    format_of_target,
+    read,
+    read_any,
+    read_forests,
+    sniff_forests,
+    write_forests,
+)
 from nbest.testing.forests import toy_forests
 
 LISTS = "0 ||| a ||| F= 1 ||| 1\n"
@@ -95,6 +105,16 @@ def test_written_by_suffix(tmp_path: Path, name: str, format: str) -> None:
     assert sniff_forests(name, (tmp_path / name).read_bytes()) == format
 
 
+def test_format_of_target() -> None:
+    assert format_of_target("a.jsonl.gz") == "jsonl"
+    assert format_of_target("a.forests.jsonl") == "forests"
+    assert format_of_target("a.slf") == "slf"
+    assert format_of_target("a.txt") is None
+    assert format_of_target("a.txt", "cdec") == "cdec"
+    with pytest.raises(ParameterError, match="unknown format 'x'"):
+        format_of_target("a", "x")
+
+
 def test_standard_input_and_output(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     for name in FOREST_FORMATS:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(example(name).encode())))
@@ -171,8 +191,6 @@ def test_where_one_forest_goes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", ["a/b", "", ".x", "a\nb", "x" * 300])
 def test_ids_that_are_no_file_names(tmp_path: Path, bad: str) -> None:
-    from dataclasses import replace
-
     with pytest.raises(CapabilityError, match="needs ids that can be names of files"):
         write_forests(replace(toy_forests(forests=2), ids=("good", bad)), tmp_path / "x", "cdec")
     assert not (tmp_path / "x").exists()

@@ -1,0 +1,98 @@
+"""What `nbest convert` does, once its arguments are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nbest.cli.console import Console
+from nbest.cli.loading import plain_value
+from nbest.corpus import Forests, NBest, dedupe, prune
+from nbest.errors import CapabilityError, ParameterError
+from nbest.forests.derivations import forests_of
+from nbest.forests.kbest import kbest
+from nbest.forests.pruning import prune as prune_forests
+from nbest.formats import FOREST_FORMATS, FORMATS, read_any, read_references, write, write_forests
+from nbest.formats import format_of_target as format_of
+from nbest.model import LogLinear, load
+from nbest.types import Floats
+
+
+@dataclass(frozen=True)
+class ConvertCall:
+    """The arguments of `nbest convert`."""
+
+    source: str
+    target: str
+    source_format: str | None
+    target_format: str | None
+    option: list[str] | None
+    refs: list[str] | None
+    dedupe: bool
+    top: int | None
+    model: str | None
+    prune: float | None
+    quiet: bool
+
+
+def run(call: ConvertCall) -> None:
+    """Read, change, write, say what was written."""
+    console = Console(quiet=call.quiet)
+    corpus = read_any(call.source, call.source_format, **_options(call.option))
+    if call.refs:
+        corpus = corpus.with_references(read_references(call.refs, corpus.ids))
+    for name, origin in corpus.origins.items():
+        console.say(f"{call.source}: feature {name!r}: {origin}")
+    if isinstance(corpus, Forests):
+        corpus = _changed_forests(call, corpus)
+    elif call.model is not None or call.prune is not None:
+        raise CapabilityError("--model and --prune are for forests, and these are lists")
+    if isinstance(corpus, NBest):
+        corpus = dedupe(corpus) if call.dedupe else corpus
+        corpus = corpus if call.top is None else prune(corpus, call.top)
+    _write(call, corpus)
+    size = f"{corpus.hypotheses} hypotheses" if isinstance(corpus, NBest) else f"{corpus.edges} edges"
+    console.say(f"{call.target}: {len(corpus)} segments, {size}, {len(corpus.feature_names)} features")
+
+
+def _options(given: list[str] | None) -> dict[str, Any]:
+    options = {}
+    for pair in given or ():
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ParameterError(f"--option must be NAME=VALUE, got {pair!r}")
+        options[name] = plain_value(value)
+    return options
+
+
+def _changed_forests(call: ConvertCall, forests: Forests) -> NBest | Forests:
+    """Pruned, or the best strings as lists."""
+    if call.prune is not None:
+        forests = prune_forests(forests, _scores(call, forests), posterior=call.prune)
+    if call.top is None:
+        if call.dedupe:
+            raise CapabilityError("--dedupe is for lists; with --top the strings of forests are distinct anyway")
+        return forests
+    return kbest(forests, _scores(call, forests), call.top, distinct=True).lists()
+
+
+def _scores(call: ConvertCall, forests: Forests) -> Floats:
+    if call.model is not None:
+        return load(call.model).edge_scores(forests)
+    if not forests.own_weights:
+        raise CapabilityError(
+            f"{call.source}: to rank derivations give --model with weights; the file does not tell those of its system"
+        )
+    return LogLinear(forests.own_weights).edge_scores(forests)
+
+
+def _write(call: ConvertCall, corpus: NBest | Forests) -> None:
+    wanted = format_of(call.target, call.target_format)
+    if isinstance(corpus, Forests):
+        if wanted in FORMATS and wanted not in FOREST_FORMATS and wanted != "jsonl":
+            raise CapabilityError(f"{call.target}: {wanted} holds lists; say how many of the best strings with --top")
+        write_forests(corpus, call.target, None if wanted == "jsonl" else wanted)
+    elif wanted in FOREST_FORMATS:
+        write_forests(forests_of(corpus), call.target, wanted)
+    else:
+        write(corpus, call.target, wanted)

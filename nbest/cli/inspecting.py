@@ -1,0 +1,112 @@
+"""What `nbest inspect` does, once its arguments are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from nbest.cli.console import Console, number, print_json
+from nbest.cli.loading import Measure, Source, measure, read_corpus, read_lists
+from nbest.cli.options import refuse_rest, separate
+from nbest.corpus import Forests, NBest
+from nbest.errors import CapabilityError
+from nbest.forest_inspection import ForestInspection, inspect_forests
+from nbest.inspection import Inspection, inspect
+
+
+@dataclass(frozen=True)
+class InspectCall:
+    """The arguments of `nbest inspect`."""
+
+    lists: list[str]
+    refs: list[str] | None
+    metric: str | None
+    against: str | None
+    against_refs: list[str] | None
+    tokenize: str | None
+    lowercase: bool
+    column: str | None
+    scores: str | None
+    format: str | None
+    as_json: bool
+
+
+def run(call: InspectCall) -> None:
+    """Look, print."""
+    console = Console()
+    paths, given = separate(call.lists)
+    how = None
+    if call.metric is not None:
+        how = measure(call.metric, given, call.tokenize, call.lowercase, call.column, call.scores)
+    refuse_rest(given, *([] if how is None else [type(how.metric)]))
+    corpus = read_corpus(Source(paths, call.refs, call.format), console)
+    corpus = corpus if how is None else how.measured(corpus)
+    found = _look(corpus, call, console)
+    if call.as_json:
+        print_json(asdict(found))
+    elif isinstance(found, Inspection):
+        _print_lists(found, how, console)
+    else:
+        _print_forests(found, how, console)
+
+
+def _look(corpus: NBest | Forests, call: InspectCall, console: Console) -> Inspection | ForestInspection:
+    if isinstance(corpus, Forests):
+        if call.against is not None:
+            raise CapabilityError("--against compares lists; these are forests")
+        return inspect_forests(corpus)
+    other = None if call.against is None else read_lists(Source([call.against], call.against_refs, call.format), console)
+    return inspect(corpus, other)
+
+
+def _print_lists(found: Inspection, how: Measure | None, console: Console) -> None:
+    distinct = "" if found.distinct_texts is None else f", {found.distinct_texts} distinct texts"
+    print(
+        f"{found.segments} segments, {found.hypotheses} hypotheses "
+        f"({found.shortest} to {found.longest} a list{distinct}), "
+        f"{len(found.features)} features"
+        + (f" and {found.sparse_features} sparse ones" if found.sparse_features else "")
+    )
+    _print_scores(found.scores, how)
+    header = ["feature", "lowest", "highest", "mean", "spread in lists"]
+    rows = []
+    for each in found.features:
+        cells = [each.name, *(f"{value:.4g}" for value in (each.low, each.high, each.mean, each.spread))]
+        rows.append(cells + _alone(each.score, each.reverse_score))
+    console.table(header + ([] if how is None else ["1-best by it", "by minus it"]), rows, out=True)
+    _print_findings(found.findings, how)
+
+
+def _print_forests(found: ForestInspection, how: Measure | None, console: Console) -> None:
+    kind = "lattices" if found.lattices else f"edges of up to {found.arity} tails"
+    low, high = found.derivations
+    print(
+        f"{found.segments} forests ({kind}), {found.nodes} nodes, {found.edges} edges ({found.smallest} to "
+        f"{found.largest} a forest), 10^{low:.1f} to 10^{high:.1f} derivations, {found.vocabulary} distinct words, "
+        f"{len(found.features)} features"
+    )
+    _print_scores(found.scores, how)
+    header = ["feature", "lowest", "highest", "mean of edges", "spread of derivations", "own weight"]
+    rows = []
+    for each in found.features:
+        cells = [each.name, *(f"{value:.4g}" for value in (each.low, each.high, each.mean, each.spread))]
+        cells.append("" if each.own_weight is None else f"{each.own_weight:.4g}")
+        rows.append(cells + _alone(each.score, each.reverse_score))
+    console.table(header + ([] if how is None else ["1-best by it", "by minus it"]), rows, out=True)
+    _print_findings(found.findings, how)
+
+
+def _alone(score: float | None, reverse: float | None) -> list[str]:
+    return [] if score is None or reverse is None else [number(score), number(reverse)]
+
+
+def _print_scores(scores: dict[str, float], how: Measure | None) -> None:
+    if how is not None:
+        print(f"{how.metric.name}: " + ", ".join(f"{name} {number(value)}" for name, value in scores.items()))
+
+
+def _print_findings(findings: Sequence[str], how: Measure | None) -> None:
+    for finding in findings:
+        print(f"! {finding}")
+    if not findings:
+        print("nothing wrong found" + ("" if how else "; with --refs and --metric more can be checked"))
