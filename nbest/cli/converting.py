@@ -50,7 +50,7 @@ def run(call: ConvertCall) -> None:
     if isinstance(corpus, NBest):
         corpus = dedupe(corpus) if call.dedupe else corpus
         corpus = corpus if call.top is None else prune(corpus, call.top)
-    _write(call, corpus)
+    corpus = _write(call, corpus)
     size = f"{corpus.hypotheses} hypotheses" if isinstance(corpus, NBest) else f"{corpus.edges} edges"
     console.say(f"{call.target}: {len(corpus)} segments, {size}, {len(corpus.feature_names)} features")
 
@@ -86,13 +86,16 @@ def _scores(call: ConvertCall, forests: Forests) -> Floats:
     return LogLinear(forests.own_weights).edge_scores(forests)
 
 
-def _write(call: ConvertCall, corpus: NBest | Forests) -> None:
+def _write(call: ConvertCall, corpus: NBest | Forests) -> NBest | Forests:
+    """Write as the target asks; what was written."""
     wanted = format_of(call.target, call.target_format)
     if isinstance(corpus, Forests):
         if wanted in FORMATS and wanted not in FOREST_FORMATS and wanted != "jsonl":
             raise CapabilityError(f"{call.target}: {wanted} holds lists; say how many of the best strings with --top")
         write_forests(corpus, call.target, None if wanted == "jsonl" else wanted)
     elif wanted in FOREST_FORMATS:
-        write_forests(forests_of(corpus), call.target, wanted)
+        corpus = forests_of(corpus)
+        write_forests(corpus, call.target, wanted)
     else:
         write(corpus, call.target, wanted)
+    return corpus

@@ -55,7 +55,9 @@ def _look(corpus: NBest | Forests, call: InspectCall, console: Console) -> Inspe
         if call.against is not None:
             raise CapabilityError("--against compares lists; these are forests")
         return inspect_forests(corpus)
-    other = None if call.against is None else read_lists(Source([call.against], call.against_refs, call.format), console)
+    other = (
+        None if call.against is None else read_lists(Source([call.against], call.against_refs, call.format), console)
+    )
     return inspect(corpus, other)
 
 

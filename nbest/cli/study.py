@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nbest.cli import options as o
+from nbest.cli.studying import StudyCall, load_model, names, numbers, whole
 
 if TYPE_CHECKING:
-    from nbest.cli.console import Console
-    from nbest.corpus import NBest
-    from nbest.model import LogLinear
+    pass
 
 _FURTHER = {"allow_extra_args": True, "ignore_unknown_options": True}  # options of trainers and metrics pass through
 
@@ -41,7 +37,6 @@ Split = Annotated[
 ]
 Methods = Annotated[str, typer.Option("--methods", help="Methods of nbest tune: NAME,NAME.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
-_LISTS = ("refs", "metric", "tokenize", "lowercase", "column", "scores", "format")
 
 
 @app.command(context_settings=_FURTHER)
@@ -75,10 +70,10 @@ def surface(
 
       nbest study surface dev.nbest --refs dev.ref --metric bleu --x lm --y am --model model.json -o surface
     """
-    call = _Call("surface", locals(), output, quiet)
+    call = StudyCall("surface", locals(), output, quiet)
     call.run(
-        call.lists(), x, y, model=_load(model), gamma=gamma, temperature=temperature, order=order, points=points,
-        x_range=_numbers("x-range", x_range, 2), y_range=_numbers("y-range", y_range, 2), threads=threads,
+        call.lists(), x, y, model=load_model(model), gamma=gamma, temperature=temperature, order=order, points=points,
+        x_range=numbers("x-range", x_range, 2), y_range=numbers("y-range", y_range, 2), threads=threads,
     )  # fmt: skip
 
 
@@ -108,12 +103,12 @@ def sharpness(
 
       nbest study sharpness dev.nbest --refs dev.ref --metric bleu --feature lm --model model.json -o sharpness
     """
-    call = _Call("sharpness", locals(), output, quiet)
+    call = StudyCall("sharpness", locals(), output, quiet)
     if model is None:
         call.console.say("without --model all other weights are 0, and the exact metric has its only step at 0")
     call.run(
-        call.lists(), feature, model=_load(model), gammas=_numbers("gamma", gamma), order=order, points=points,
-        bounds=_numbers("range", bounds, 2), threads=threads,
+        call.lists(), feature, model=load_model(model), gammas=numbers("gamma", gamma), order=order, points=points,
+        bounds=numbers("range", bounds, 2), threads=threads,
     )  # fmt: skip
 
 
@@ -144,10 +139,10 @@ def consensus(
 
       nbest study consensus dev.nbest --refs dev.ref --metric bleu --feature lm --model model.json -o consensus
     """
-    call = _Call("consensus", locals(), output, quiet)
+    call = StudyCall("consensus", locals(), output, quiet)
     call.run(
-        call.lists(), feature, model=_load(model), segment=segment, order=order, gamma=gamma, points=points,
-        bounds=_numbers("range", bounds, 2), threads=threads,
+        call.lists(), feature, model=load_model(model), segment=segment, order=order, gamma=gamma, points=points,
+        bounds=numbers("range", bounds, 2), threads=threads,
     )  # fmt: skip
 
 
@@ -179,11 +174,11 @@ def annealing(
 
       nbest study annealing dev.nbest --refs dev.ref --metric bleu --t0 0.125,1,8 --split 0.25 -o annealing
     """
-    call = _Call("annealing", locals(), output, quiet)
+    call = StudyCall("annealing", locals(), output, quiet)
     settings = call.settings(["risk"])["risk"]
     dev, held = call.sets(heldout, heldout_refs, split, seed)
     call.run(
-        dev, held, t0=_numbers("t0", t0), methods=_names(methods), settings=settings, seed=seed, threads=threads
+        dev, held, t0=numbers("t0", t0), methods=names(methods), settings=settings, seed=seed, threads=threads
     )  # fmt: skip
 
 
@@ -218,13 +213,13 @@ def learning(
     """
     from nbest.errors import ParameterError
 
-    call = _Call("learning", locals(), output, quiet)
-    settings = call.settings(_names(methods))
+    call = StudyCall("learning", locals(), output, quiet)
+    settings = call.settings(names(methods))
     dev, held = call.sets(heldout, heldout_refs, split, seed)
     if held is None:
         raise ParameterError("nbest study learning needs --heldout LISTS or --split SHARE")
     call.run(
-        dev, held, methods=_names(methods), sizes=_whole("sizes", sizes), repeats=repeats, settings=settings, seed=seed,
+        dev, held, methods=names(methods), sizes=whole("sizes", sizes), repeats=repeats, settings=settings, seed=seed,
         threads=threads,
     )  # fmt: skip
 
@@ -255,10 +250,10 @@ def starts(
 
       nbest study starts dev.nbest --refs dev.ref --metric bleu --count 100 --feature lm -o starts
     """
-    call = _Call("starts", locals(), output, quiet)
-    settings = call.settings(_names(methods))
+    call = StudyCall("starts", locals(), output, quiet)
+    settings = call.settings(names(methods))
     call.run(
-        call.lists(), methods=_names(methods), count=count, feature=feature, settings=settings, seed=seed,
+        call.lists(), methods=names(methods), count=count, feature=feature, settings=settings, seed=seed,
         threads=threads,
     )  # fmt: skip
 
@@ -293,125 +288,13 @@ def bins(
 
       nbest study bins dev.nbest --refs dev.ref --metric bleu --bins 20 --split 0.25 -o bins
     """
-    call = _Call("bins", locals(), output, quiet)
+    call = StudyCall("bins", locals(), output, quiet)
     settings = call.settings([method])[method]
     dev, held = call.sets(heldout, heldout_refs, split, seed)
     call.run(
-        dev, held, method=method, count=count, soft=soft, features=_names(features) if features else None,
+        dev, held, method=method, count=count, soft=soft, features=names(features) if features else None,
         settings=settings, seed=seed, threads=threads,
     )  # fmt: skip
 
 
 # what the commands share ------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Call:
-    """One command: its lists and metric, the options it passes on, its progress and its files."""
-
-    study: str
-    arguments: dict[str, Any]  # of the command; those of `_LISTS` and "lists" are used
-    output: str | None
-    quiet: bool
-    paths: list[str] = field(init=False)
-    given: dict[str, str] = field(init=False)  # options not taken yet
-
-    def __post_init__(self) -> None:
-        from nbest.cli.loading import measure
-        from nbest.errors import ParameterError
-        from nbest.studies.base import paths_of
-
-        self.paths, self.given = o.separate(self.arguments["lists"])
-        written = [Path(path).resolve() for path in paths_of(self.output or self.study)]
-        for path in self.paths:  # complain now and not after the work
-            if Path(path).resolve() in written:
-                raise ParameterError(f"the study would write over its own lists, {path}; name another output with -o")
-        refs, metric, tokenize, lowercase, column, scores, self.format = (self.arguments[name] for name in _LISTS)
-        self.refs = refs
-        self.how = measure(metric, self.given, tokenize, lowercase, column, scores)
-
-    @cached_property
-    def console(self) -> Console:
-        from nbest.cli.console import Console
-
-        return Console(quiet=self.quiet)
-
-    def settings(self, methods: list[str]) -> dict[str, dict[str, Any]]:
-        """The further options of each method; one that no method has is an error."""
-        from nbest.errors import look_up
-        from nbest.model import load
-        from nbest.trainers import TRAINERS
-
-        kinds = {name: look_up(TRAINERS, name, "method") for name in methods}
-        found = {
-            name: o.take(kind, dict(self.given), load=lambda path: load(path).weights) for name, kind in kinds.items()
-        }
-        taken = {option for options in found.values() for option in options}
-        o.refuse_rest({k: v for k, v in self.given.items() if k not in taken}, *kinds.values(), type(self.how.metric))
-        self.given = {}
-        return found
-
-    def lists(self, paths: list[str] | None = None, refs: list[str] | None = None) -> NBest:
-        """Lists with statistics; those of the command by default."""
-        from nbest.cli.loading import Source, read_lists
-
-        o.refuse_rest(self.given, type(self.how.metric))
-        source = Source(self.paths, self.refs, self.format) if paths is None else Source(paths, refs, self.format)
-        return self.how.measured(read_lists(source, self.console))
-
-    def sets(
-        self, heldout: list[str] | None, heldout_refs: list[str] | None, share: float, seed: int
-    ) -> tuple[NBest, NBest | None]:
-        """Dev and held-out lists, the latter from their own file or split off."""
-        from nbest.corpus import split
-
-        dev = self.lists()
-        if heldout:
-            return dev, self.lists(heldout, heldout_refs)
-        return split(dev, 1.0 - share, seed) if share else (dev, None)
-
-    def run(self, *lists: Any, **options: Any) -> None:
-        """Run the study with progress, write its files, say where they are."""
-        from nbest.studies import STUDIES
-
-        with self.console.progress(f"study {self.study}") as update, self.console.convergence():
-            found = STUDIES[self.study](*lists, progress=update, **options)
-        data, image = found.write(self.output or self.study)
-        self.console.say(f"wrote {data} ({len(found.rows)} rows) and {image}")
-
-
-def _load(path: str | None) -> LogLinear | None:
-    from nbest.model import load
-
-    return None if path is None else load(path)
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in text.split(",") if name]
-
-
-def _numbers(option: str, text: str | None, count: int | None = None) -> tuple[float, ...] | None:
-    """Finite numbers from NUMBER,NUMBER; `count` of them if it is given."""
-    from math import isfinite
-
-    from nbest.errors import ParameterError
-
-    if text is None:
-        return None
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if not values or not all(isfinite(value) for value in values) or (count and len(values) != count):
-        wanted = f"{count} numbers" if count else "numbers"
-        raise ParameterError(f"--{option} must be {wanted} with commas between them, got {text!r}")
-    return values
-
-
-def _whole(option: str, text: str | None) -> list[int] | None:
-    from nbest.errors import ParameterError
-
-    values = _numbers(option, text)
-    if values is not None and any(value % 1 for value in values):
-        raise ParameterError(f"--{option} must be whole numbers, got {text!r}")
-    return None if values is None else [int(value) for value in values]

@@ -33,7 +33,7 @@ def test_tune_writes_a_model_that_rerank_uses(run: Run, folder: Path) -> None:
     assert test.score(predicted) < test.score(test.offsets[:-1])
 
 
-@pytest.mark.parametrize("method", sorted(nbest.TRAINERS))
+@pytest.mark.parametrize("method", sorted(set(nbest.TRAINERS) - {"cobleu"}))
 def test_every_method_tunes(run: Run, method: str) -> None:
     ran = run(*TUNE, "--method", method, "--split", "0.25", "--json", "-o", "model.json")
     assert ran.code == 0, ran.err

@@ -1,0 +1,154 @@
+"""Commands on forests: lattices and hypergraphs in place of lists."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nbest
+from nbest import segments as s
+from nbest.corpus import Forests
+from nbest.forests.derivations import forests_of
+from nbest.forests.kbest import kbest
+from nbest.formats import read_forests, write_forests
+from nbest.model import LogLinear
+from nbest.testing import toy_lists
+from tests.cli.conftest import Run
+
+
+def sausages(seed: int, segments: int = 25) -> Forests:
+    """Lattices of a chain of words, each right or wrong, with features that disagree about which."""
+    rng = np.random.default_rng(seed)
+    words = ("ant", "bee", "cat", "dog", "elk", "fox")
+    nodes, edges, tails, symbols, features, references = [], [], [], [], [], []
+    for _ in range(segments):
+        truth = rng.integers(0, 6, rng.integers(4, 8))
+        nodes.append(len(truth) + 1)
+        edges.append(1)
+        tails.append([])
+        symbols.append([])
+        features.append([0.0, 0.0, 0.0])
+        for at, word in enumerate(truth):
+            options = [word, *rng.choice(np.setdiff1d(np.arange(6), [word]), 2, replace=False)]
+            edges.append(len(options))
+            for option in options:
+                wrong, misled = float(option != word), rng.normal(0.0, 0.7)
+                tails.append([at])
+                symbols.append([-1, option])
+                features.append([-wrong / 2 + misled, -wrong / 2 - misled, rng.normal()])
+        references.append((" ".join(words[w] for w in truth),))
+    return Forests(
+        node_offsets=s.offsets_of(np.array(nodes)),
+        edge_offsets=s.offsets_of(np.array(edges)),
+        tail_offsets=s.offsets_of(np.array([len(row) for row in tails])),
+        tails=np.array([t for row in tails for t in row]),
+        features=np.array(features),
+        feature_names=("am", "lm", "noise"),
+        ids=tuple(f"u{i}" for i in range(segments)),
+        symbol_offsets=s.offsets_of(np.array([len(row) for row in symbols])),
+        symbols=np.array([x for row in symbols for x in row]),
+        vocabulary=words,
+        references=tuple(references),
+        own_weights={"am": 1.0},
+    )
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("dev", 1), ("test", 2)):
+        forests = sausages(seed)
+        write_forests(forests, f"{name}.forests.jsonl")
+        Path(f"{name}.ref").write_text("".join(f"{refs[0]}\n" for refs in forests.references or ()))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("method", "metric"),
+    [("mert", "wer"), ("risk", "wer"), ("likelihood", "wer"), ("softbleu", "wer"), ("grid", "wer"), ("random", "wer"),
+     ("mert", "bleu"), ("risk", "bleu"), ("cobleu", "bleu")],
+)  # fmt: skip
+def test_every_method_tunes_on_forests(run: Run, method: str, metric: str) -> None:
+    options = ["--restarts", "3", "--hops", "1"] if method == "mert" else []
+    ran = run(
+        "tune", "dev.forests.jsonl", "--metric", metric, "--method", method, *options,
+        "--heldout", "test.forests.jsonl", "--json", "-o", "model.json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    summary = json.loads(ran.out)
+    sign = -1.0 if metric == "wer" else 1.0
+    assert sign * summary["first"] < sign * summary["dev"] <= sign * summary["oracle"]
+    assert summary["edges"] == read_forests("dev.forests.jsonl").edges
+    model = nbest.load("model.json")
+    assert set(model.weights) == {"am", "lm", "noise"}
+    for decision in ("1best", "mbr", "consensus"):
+        ran = run("rerank", "test.forests.jsonl", "--model", "model.json", "--decision", decision, "--k", "50")
+        assert ran.code == 0, ran.err
+        assert len(ran.out.splitlines()) == 25
+    ran = run("rerank", "test.forests.jsonl", "--model", "model.json", "-o", "out.txt")
+    scored = run("score", "out.txt", "--refs", "test.ref", "--metric", metric, "--json")
+    assert json.loads(scored.out)[0]["score"] == pytest.approx(summary["heldout"])
+
+
+def test_the_best_strings_are_those_of_the_model(run: Run) -> None:
+    LogLinear({"am": 1.0, "lm": 1.0}).save("model.json")
+    ran = run("rerank", "test.forests.jsonl", "--model", "model.json")
+    forests = read_forests("test.forests.jsonl")
+    best = kbest(forests, forests.features @ np.array([1.0, 1.0, 0.0]), 1).texts()
+    assert ran.out.splitlines() == list(best)
+    assert "no weight for noise" in ran.err
+    own = run("rerank", "test.forests.jsonl", "--decision", "first")
+    assert own.out.splitlines() == list(kbest(forests, forests.features[:, 0], 1).texts())
+
+
+def test_first_without_own_weights_is_refused(run: Run) -> None:
+    write_forests(forests_of(toy_lists(1)), "plain.forests.jsonl")
+    ran = run("rerank", "plain.forests.jsonl", "--decision", "first")
+    assert ran.code == 2
+    assert "--model" in ran.err
+
+
+def test_inspect_forests(run: Run) -> None:
+    ran = run("inspect", "dev.forests.jsonl", "--metric", "wer")
+    assert ran.code == 0, ran.err
+    assert "25 forests (lattices)" in ran.out
+    assert "own weights" in ran.out
+    assert "oracle 0.00" in ran.out
+    found = json.loads(run("inspect", "dev.forests.jsonl", "--json").out)
+    assert found["edges"] == read_forests("dev.forests.jsonl").edges
+    assert found["features"][0]["own_weight"] == 1.0
+    assert run("inspect", "dev.forests.jsonl", "--against", "test.forests.jsonl").code == 2
+
+
+def test_convert_forests(run: Run) -> None:
+    assert run("convert", "dev.forests.jsonl", "dev.cdec", "--to", "cdec").code == 0
+    assert run("convert", "dev.forests.jsonl", "lists.jsonl", "--top", "5").code == 0
+    lists = nbest.read("lists.jsonl")
+    assert lists.lengths.max() == 5
+    ran = run("convert", "lists.jsonl", "again.forests.jsonl")
+    assert ran.code == 0, ran.err
+    assert f"{lists.hypotheses} edges" in ran.err
+    LogLinear({"am": 3.0, "lm": 3.0}).save("model.json")
+    ran = run("convert", "dev.forests.jsonl", "small.forests.jsonl", "--prune", "0.01", "--model", "model.json")
+    assert ran.code == 0, ran.err
+    assert read_forests("small.forests.jsonl").edges < read_forests("dev.forests.jsonl").edges
+    for wrong in (("dev.forests.jsonl", "x.nbest"), ("lists.jsonl", "x.jsonl", "--prune", "0.1"),
+                  ("dev.forests.jsonl", "x.forests.jsonl", "--dedupe")):  # fmt: skip
+        ran = run("convert", *wrong)
+        assert ran.code == 2
+        assert ran.err.startswith("nbest: ")
+
+
+def test_commands_of_lists_say_what_to_do(run: Run) -> None:
+    ran = run("study", "surface", "dev.forests.jsonl", "--x", "am", "--y", "lm", "--metric", "wer")
+    assert ran.code == 2
+    assert "--top 100" in ran.err
+    ran = run("tune", "dev.forests.jsonl", "--metric", "wer", "--add", "length")
+    assert ran.code == 2
+    assert "--add" in ran.err
+    ran = run("tune", "dev.forests.jsonl", "test.forests.jsonl", "--metric", "wer")
+    assert ran.code == 2
+    assert "merged" in ran.err
