@@ -50,6 +50,7 @@ class LogLinear:
     trainer: Mapping[str, Any] = field(default_factory=dict)
     scores_: Mapping[str, float] = field(default_factory=dict)
     seed: int | None = None
+    gamma: float = 1.0  # sharpness of the posterior for decisions by consensus and minimum Bayes risk, chosen on dev
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
@@ -123,6 +124,7 @@ class LogLinear:
             "trainer": _plain(self.trainer),
             "scores": _plain(self.scores_),
             "seed": _plain(self.seed),
+            **({"gamma": self.gamma} if self.gamma != 1.0 else {}),
             "versions": dict(self.versions),
         }
         if arrays:
@@ -169,6 +171,9 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
     seed = content.get("seed")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise FormatError(path, None, f"'seed' must be a whole number or null, got {seed!r}")
+    gamma = content.get("gamma", 1.0)
+    if not _is_number(gamma) or gamma < 0:
+        raise FormatError(path, None, f"'gamma' must be a number >= 0, got {str(gamma)[:40]}")
     return LogLinear(
         weights={name: float(weight) for name, weight in weights.items()},
         features=attach(path, recipes, content.get("arrays")),
@@ -177,6 +182,7 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
         trainer=_mapping(path, content, "trainer"),
         scores_=_mapping(path, content, "scores"),
         seed=seed,
+        gamma=float(gamma),
         versions=_mapping(path, content, "versions"),
     )
 

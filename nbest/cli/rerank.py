@@ -18,11 +18,13 @@ def rerank(
         str, typer.Option("--decision", "-d", help="1best, mbr, consensus, or first (of each list).")
     ] = "1best",
     gain: Annotated[
-        str, typer.Option("--gain", help="What mbr measures: bleu, chrf, wer, cer, ...; consensus: bleu.")
-    ] = "bleu",
+        str | None,
+        typer.Option("--gain", help="What mbr measures: wer, bleu, chrf, ... (default: the model's metric)."),
+    ] = None,
     gamma: Annotated[
-        float, typer.Option("--gamma", min=0.0, help="Sharpness of the posterior of mbr and consensus; large is 1best.")
-    ] = 1.0,
+        float | None,
+        typer.Option("--gamma", min=0.0, help="Sharpness of mbr and consensus (default: the model's); large is 1best."),
+    ] = None,
     evidence: Annotated[
         int, typer.Option("--evidence", min=1, help="Most probable hypotheses mbr measures against.")
     ] = 100,

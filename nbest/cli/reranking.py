@@ -13,6 +13,7 @@ from nbest.decisions import DECISIONS
 from nbest.errors import CapabilityError, ParameterError, look_up
 from nbest.files import write_text
 from nbest.forests.kbest import kbest
+from nbest.metrics import METRICS
 from nbest.model import LogLinear, load
 from nbest.types import Ints
 
@@ -24,8 +25,8 @@ class RerankCall:
     test: list[str]
     model: str | None
     decision: str
-    gain: str
-    gamma: float
+    gain: str | None
+    gamma: float | None
     evidence: int
     order: int | None
     k: int
@@ -84,9 +85,16 @@ def _choose(call: RerankCall, model: LogLinear, corpus: NBest, forests: Forests 
             update(done, len(corpus))
 
         own: dict[str, dict[str, Any]] = {"mbr": {"evidence": call.evidence}, "consensus": {"order": call.order}}
-        shared = {"gain": call.gain, "gamma": call.gamma, "forests": forests, "progress": step}
+        gain = call.gain or (_gain(model) if call.decision == "mbr" else "bleu")
+        shared = {"gain": gain, "gamma": call.gamma, "forests": forests, "progress": step}
         extra = own[call.decision] | shared if call.decision in own else {}
         return DECISIONS[call.decision](model, corpus, **extra)
+
+
+def _gain(model: LogLinear) -> str:
+    """The name of the metric that the model was tuned for; bleu where it is none of texts."""
+    name = model.metric.split("|")[0].lower()
+    return name if name in METRICS and name != "external" else "bleu"
 
 
 def _lines(call: RerankCall, model: LogLinear, corpus: NBest, choice: Ints) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import Forests, NBest, Texts, Words
-from nbest.decisions.mbr import check_gamma, check_segments
+from nbest.decisions.mbr import check_segments, checked_gamma
 from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.completed import clip
 from nbest.forests.derivations import forests_of
@@ -31,7 +31,7 @@ def consensus(
     forests: Forests | None = None,
     gain: str | Metric = "bleu",
     order: int | None = None,
-    gamma: float = 1.0,
+    gamma: float | None = None,
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ints:
@@ -41,13 +41,13 @@ def consensus(
         m_n(e) = sum over n-grams g of order n of min(c(g, e), E[c(g)]),    t_n(e) = number of n-grams of e
 
     DeNero, Chiang & Knight (2009), ACL 567-575; Pauls, DeNero & Klein (2009), section 4. Expectations are over the
-    list under p = softmax(gamma * score), or over all derivations of `forests` if the list was read from them. The
-    tokens and the orders K are those of `gain` (bleu, or a `BLEU` with options); `order` asks for another K: 1 compares
-    word counts. F = 0.1 is the floor of BLEU's smooth formula, so that a count of 0 is bad but not all that matters;
-    smoothing options of `gain` are not used. Large gamma gives a 1-best. Ties go to the lowest index.
+    list under p = softmax(gamma * score), or over all derivations of `forests` if the list was read from them; gamma is
+    the model's own if none is given. The tokens and the orders K are those of `gain` (bleu, or a `BLEU` with options);
+    `order` asks for another K: 1 compares word counts. F = 0.1 is the floor of BLEU's smooth formula, so that a count
+    of 0 is bad but not all that matters; smoothing options of `gain` are not used. Large gamma gives a 1-best. Ties go
+    to the lowest index.
     Cost: a pass over the n-grams of lists and forests, where mbr measures all pairs.
     """
-    check_gamma("consensus", gamma)
     stats = expected_stats(
         model, corpus, forests=forests, gain=gain, order=order, gamma=gamma, threads=threads, progress=progress
     )
@@ -62,7 +62,7 @@ def expected_stats(
     forests: Forests | None = None,
     gain: str | Metric = "bleu",
     order: int | None = None,
-    gamma: float = 1.0,
+    gamma: float | None = None,
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Floats:
@@ -70,6 +70,7 @@ def expected_stats(
 
     Columns as in `BLEU.stats`: length, expected length, clipped matches, number of n-grams.
     """
+    gamma = checked_gamma("consensus", gamma, model)
     metric = make_metric(gain) if isinstance(gain, str) else gain
     if not isinstance(metric, BLEU):
         raise CapabilityError(f"consensus compares n-grams and has no use for {metric.name}; its gain must be bleu")

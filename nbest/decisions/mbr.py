@@ -19,7 +19,7 @@ def mbr(
     *,
     forests: Forests | None = None,
     gain: str | Metric = "bleu",
-    gamma: float = 1.0,
+    gamma: float | None = None,
     evidence: int | None = 100,
     progress: Callable[[int], None] | None = None,
 ) -> Ints:
@@ -28,14 +28,15 @@ def mbr(
         argmin_k sum_r p_r L(k | r),        p = softmax(gamma * score)
 
     Kumar & Byrne (2004). L is the loss of `gain`: bleu, chrf, wer or any metric of texts. The `evidence` most
-    probable distinct texts serve as references. Large gamma gives the 1-best. Ties go to the lowest index.
+    probable distinct texts serve as references. gamma is the model's own if none is given; a large one gives the
+    1-best. Ties go to the lowest index.
 
     `forests` that the lists were read from change nothing: exp(gamma * score) / Z of a derivation, over the derivations
     in the list, is p. For the whole forest as evidence there is `consensus`.
     """
     if corpus.texts is None:
         raise CapabilityError("mbr needs the texts of the hypotheses and these lists carry none")
-    check_gamma("mbr", gamma)
+    gamma = checked_gamma("mbr", gamma, model)
     if forests is not None:
         check_segments("mbr", corpus, forests)
     if evidence is not None and evidence < 1:
@@ -46,10 +47,12 @@ def mbr(
     return segments.argmax(-losses, corpus.offsets)
 
 
-def check_gamma(decision: str, gamma: float) -> None:
-    """A sharpness is finite and not negative."""
+def checked_gamma(decision: str, gamma: float | None, model: LogLinear) -> float:
+    """A sharpness is finite and not negative; that of the model if none is given."""
+    gamma = model.gamma if gamma is None else gamma
     if not 0 <= gamma < float("inf"):
         raise ParameterError(f"'gamma' of {decision} must be >= 0 and finite, got {gamma}")
+    return gamma
 
 
 def check_segments(decision: str, corpus: NBest, forests: Forests) -> None:

@@ -26,6 +26,7 @@ from nbest.objectives import Likelihood, Shard, scales, value_and_gradient
 from nbest.objectives.forest_shard import ForestShard
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
+from nbest.trainers.sharpness import decision_gamma
 from nbest.types import Floats, Ints, Metric
 
 _SINGLE = 1 << 20  # entries from which features are kept in float32
@@ -280,6 +281,7 @@ def finish(
         trainer=describe(trainer),
         scores_=scores,
         seed=getattr(trainer, "seed", None),
+        gamma=decision_gamma(model, problem.corpus if heldout is None else heldout),
     )
 
 

@@ -42,7 +42,7 @@ class MaxCoBLEU:
 
     schedule: str = "none"
     optimiser: str = "lbfgs"
-    variance: float = 100.0
+    variance: float = 1000.0
     t0: float = 1.0
     t1: float = 0.03
     cooling: float = 0.5

@@ -15,6 +15,7 @@ from nbest.forests.sampling import sample
 from nbest.metrics import BLEU
 from nbest.model import LogLinear
 from nbest.trainers.base import score_of, signature_of
+from nbest.trainers.sharpness import decision_gamma
 from nbest.types import Floats
 
 _STRINGS = 100  # read from each forest in a round
@@ -62,7 +63,7 @@ def fit_on_lists(trainer: Any, fit: Fit, forests: Forests, heldout: NBest | Fore
             best = (reached, model)
         weights = model.weights
     assert best is not None
-    return best[1]
+    return replace(best[1], gamma=decision_gamma(best[1], forests if heldout is None else heldout))
 
 
 def _scores(model: LogLinear, forests: Forests, heldout: NBest | Forests | None) -> dict[str, float]:

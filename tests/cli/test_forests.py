@@ -132,7 +132,7 @@ def test_convert_forests(run: Run) -> None:
     assert ran.code == 0, ran.err
     assert f"{lists.hypotheses} edges" in ran.err
     LogLinear({"am": 3.0, "lm": 3.0}).save("model.json")
-    ran = run("convert", "dev.forests.jsonl", "small.forests.jsonl", "--prune", "0.01", "--model", "model.json")
+    ran = run("convert", "dev.forests.jsonl", "small.forests.jsonl", "--prune", "0.3", "--model", "model.json")
     assert ran.code == 0, ran.err
     assert read_forests("small.forests.jsonl").edges < read_forests("dev.forests.jsonl").edges
     for wrong in (("dev.forests.jsonl", "x.nbest"), ("lists.jsonl", "x.jsonl", "--prune", "0.1"),

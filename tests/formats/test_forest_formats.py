@@ -13,6 +13,7 @@ import pytest
 
 from nbest.corpus import Forests
 from nbest.errors import CapabilityError, FormatError, ParameterError
+from nbest.forests.kbest import kbest
 from nbest.formats import FOREST_FORMATS, read_forests, write_forests
 from nbest.testing.forests import enumerate_derivations, toy_forests
 
@@ -264,6 +265,9 @@ def test_slf_of_pocketsphinx(name: str, tmp_path: Path) -> None:
         best.append(max(found))
     assert best[-1][1] == truth["text"]
     assert best[-1][0] + truth["word_score"] == pytest.approx(truth["score"], abs=1e-3)  # and once for the end
+    found = kbest(forests, scores, 1)
+    assert list(found.texts()) == [truth["text"]]
+    assert found.sums(scores)[0] == pytest.approx(best[-1][0])
     write_forests(forests, tmp_path / "again.slf")
     again = read_forests(tmp_path / "again.slf")
     assert np.array_equal(again.features, forests.features)
