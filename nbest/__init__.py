@@ -25,6 +25,7 @@ _HOME = {
     "DECISIONS": "decisions",
     "F1": "metrics",
     "FEATURES": "features",
+    "FOREST_FORMATS": "formats",
     "FORMATS": "formats",
     "FormatError": "errors",
     "Forests": "corpus",
@@ -44,6 +45,7 @@ _HOME = {
     "TRAINERS": "trainers",
     "Texts": "corpus",
     "WER": "metrics",
+    "consensus": "decisions",
     "corpus_oracle": "decisions",
     "dedupe": "corpus",
     "jackknife": "jackknife",
@@ -54,9 +56,12 @@ _HOME = {
     "oracle": "decisions",
     "prune": "corpus",
     "read": "formats",
+    "read_any": "formats",
+    "read_forests": "formats",
     "read_references": "formats",
     "split": "corpus",
     "write": "formats",
+    "write_forests": "formats",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

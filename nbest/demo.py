@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from importlib import resources
 
@@ -9,11 +10,15 @@ import numpy as np
 
 from nbest import formats
 from nbest.corpus import NBest, Texts, prune
-from nbest.decisions import mbr
-from nbest.errors import look_up
+from nbest.decisions import consensus, mbr
+from nbest.errors import ConvergenceWarning, look_up
 from nbest.features import apply_recipes, fit_recipes
-from nbest.metrics import METRICS, External, make_metric
-from nbest.trainers import MERT, GridSearch, MaxLikelihood, MinRisk, RandomSearch, SoftBLEU
+from nbest.forests.derivations import forests_of
+from nbest.forests.oracle import forest_oracle
+from nbest.forests.pruning import prune as prune_forests
+from nbest.forests.sampling import sample
+from nbest.metrics import BLEU, METRICS, External, make_metric
+from nbest.trainers import MERT, GridSearch, MaxCoBLEU, MaxLikelihood, MinRisk, RandomSearch, SoftBLEU
 
 SETS = ("tune", "heldout", "test")
 
@@ -23,6 +28,22 @@ def lists(name: str) -> NBest:
     look_up({key: key for key in SETS}, name, "bundled set")
     with resources.as_file(resources.files("nbest") / "data" / f"asr-{name}.jsonl.xz") as path:
         return formats.read(path, "jsonl")
+
+
+def _exercise_forests(lists_: NBest) -> None:
+    """The kernels of forests, on lists as forests."""
+    metric = BLEU(max_ngram_order=2, tokenize="none")
+    lists_ = replace(lists_, stats=None, metric=None).with_metric(metric)
+    forests = forests_of(lists_)
+    for trainer in (MERT(restarts=1, hops=0), MinRisk(t0=0.1, t1=0.1), MaxCoBLEU(iterations=3)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = trainer.fit(forests)
+    consensus(model, lists_, gain=metric, forests=forests)
+    scores = model.edge_scores(forests)
+    sample(forests, scores, 2)
+    prune_forests(forests, scores, gap=1.0)
+    forest_oracle(forests)
 
 
 def exercise() -> None:
@@ -48,5 +69,6 @@ def exercise() -> None:
     SoftBLEU(iterations=5, optimiser="lbfgs").fit(external)
     MERT(restarts=1, hops=0).fit(external)
     apply_recipes(external, fit_recipes(external, [{"kind": "bins", "bins": 2}, {"kind": "gaussians", "kernels": 2}]))
+    _exercise_forests(corpus)
     lines = "".join(f"{h // 3} ||| {text} ||| F= 1 {h}.5\n" for h, text in enumerate(texts))
     formats.FORMATS["moses"].read("-", data=lines.encode())

@@ -11,7 +11,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest, Texts
-from nbest.corpus.operations import _per_segment, _stack
+from nbest.corpus.operations import per_segment, stack
 from nbest.errors import ParameterError
 from nbest.randomness import generator
 from nbest.types import Ints
@@ -104,6 +104,6 @@ def _joined(parts: list[NBest]) -> NBest:
     ids = [name for part in parts for name in part.ids]
     bare = parts[0].texts is None
     blank = [replace(part, texts=Texts.of([""] * part.hypotheses)) for part in parts] if bare else parts
-    stacked = _stack(blank)
-    own: dict[str, Any] = {"offsets": offsets, **_per_segment(parts, ids)}
+    stacked = stack(blank)
+    own: dict[str, Any] = {"offsets": offsets, **per_segment(parts, ids)}
     return replace(stacked, texts=None if bare else stacked.texts, **own)

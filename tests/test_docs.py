@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import runpy
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nbest.cli.main import main
-from tests.cli.conftest import write_lists
+from nbest.formats import write_forests
+from tests.cli.conftest import sausages, write_lists
 
 ROOT = Path(__file__).parent.parent
 
@@ -30,9 +33,10 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_commands_of_the_readme(capfd: pytest.CaptureFixture[str]) -> None:
+def run_commands(name: str, capfd: pytest.CaptureFixture[str]) -> int:
+    """Run every command of a document; how many there are."""
     ran = 0
-    for line in "".join(blocks("README.md", "bash")).splitlines():
+    for line in "".join(blocks(name, "bash")).splitlines():
         words = shlex.split(line)
         assert words[0] == "nbest"
         target = words[words.index(">") + 1] if ">" in words else None
@@ -42,10 +46,24 @@ def test_commands_of_the_readme(capfd: pytest.CaptureFixture[str]) -> None:
         if target:
             Path(target).write_text(out)
         ran += 1
-    assert ran >= 6
+    return ran
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/extending.md", "docs/features.md"])
+def test_commands_of_the_readme(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_commands("README.md", capfd) >= 6
+
+
+def test_commands_on_forests(capfd: pytest.CaptureFixture[str]) -> None:
+    for name, seed in (("lattices", 1), ("test-lattices", 2)):
+        forests = sausages(seed)
+        said = (np.diff(forests.symbol_offsets) > 1).astype(float)
+        forests = replace(forests, feature_names=("acoustic", "lm", "x1"), own_weights={"acoustic": 1.0})
+        write_forests(forests.with_features(["words"], said), name, "slf")
+    Path("dev.ref").write_text("".join(f"{refs[0]}\n" for refs in sausages(1).references or ()))
+    assert run_commands("docs/forests.md", capfd) >= 4
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/extending.md", "docs/features.md", "docs/forests.md"])
 def test_python_examples(name: str, tmp_path: Path) -> None:
     found = blocks(name, "python")
     assert found
@@ -68,5 +86,5 @@ def test_every_name_of_a_family_is_in_the_docs() -> None:
     for name in (*nbest.TRAINERS, *nbest.DECISIONS):
         assert f"`{name}`" in methods, name
     formats = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
-    for name in nbest.FORMATS:
+    for name in (*nbest.FORMATS, *nbest.FOREST_FORMATS):
         assert name in formats, name

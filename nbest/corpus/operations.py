@@ -96,13 +96,13 @@ def merge(first: NBest, *others: NBest) -> NBest:
     place = {name: i for i, name in enumerate(ids)}
     owner = np.concatenate([np.array([place[x] for x in p.ids], np.int64)[segments.owners(p.offsets)] for p in parts])
     rows = np.argsort(owner, kind="stable")
-    joined = _stack(parts)
+    joined = stack(parts)
     offsets = segments.offsets_of(np.bincount(owner, minlength=len(ids)))
-    union = replace(joined, **(joined._rows(rows, offsets) | _per_segment(parts, ids)))
+    union = replace(joined, **(joined._rows(rows, offsets) | per_segment(parts, ids)))
     return union.keep(first_of_equals(union, compare_features=True))
 
 
-def _stack(parts: list[NBest]) -> NBest:
+def stack(parts: list[NBest]) -> NBest:
     """All hypotheses of all parts in one corpus of a single segment."""
     texts = concatenate([part.texts for part in parts if part.texts is not None])
     features = np.concatenate([part.features for part in parts])
@@ -142,7 +142,8 @@ def _stack_sparse(parts: list[NBest]) -> tuple[Any, tuple[str, ...]]:
     return coo_array(entries, shape=(shift, len(names))).tocsr(), tuple(names)
 
 
-def _per_segment(parts: list[NBest], ids: list[str]) -> dict[str, object]:
+def per_segment(parts: list[NBest], ids: list[str]) -> dict[str, object]:
+    """What belongs to segments, from the first part that has it."""
     references: dict[str, tuple[str, ...]] = {}
     sources: dict[str, str] = {}
     for part in parts:

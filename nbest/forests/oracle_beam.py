@@ -13,7 +13,7 @@ from nbest.forests.kbest import joined
 from nbest.forests.kbest_heap import roomy
 from nbest.forests.oracle_errors import as_tokens
 from nbest.forests.oracle_items import EDGE, SIZE, WORDS, combine, copy, empty, read_out, same_words
-from nbest.metrics.ngrams import _add, _bits, _walk
+from nbest.metrics.ngrams import add_reference, table_bits, use_up
 from nbest.parallel import kernel, over_ranges
 from nbest.types import Ints
 
@@ -71,7 +71,7 @@ def _gain(words, gains, trie, left, matched):
         left[node] = limits[node]
     for n in range(len(gains)):
         matched[n] = 0
-    _walk(words, len(gains), unigrams, keys, values, bits, left, matched)
+    use_up(words, len(gains), unigrams, keys, values, bits, left, matched)
     total = -float(len(words))
     for n in range(len(gains)):
         total += gains[n] * matched[n]
@@ -108,13 +108,13 @@ def _keep(candidates, count, beam, gains, trie, tail_offsets, items, used):
 def _trie(low, high, reference_offsets, reference_ids, order, unigrams):
     """The n-grams of references low to high, and how often each may count."""
     size = (reference_offsets[high] - reference_offsets[low]) * order
-    bits = _bits(size)
+    bits = table_bits(size)
     keys, values = np.full(1 << bits, -1, np.int64), np.empty(1 << bits, np.int32)
     limits, seen = np.zeros(size + 1, np.int32), np.zeros(size + 1, np.int32)
     nodes = 0
     for j in range(low, high):
         words = reference_ids[reference_offsets[j] : reference_offsets[j + 1]]
-        nodes = _add(words, order, nodes, unigrams, keys, values, bits, seen, limits)
+        nodes = add_reference(words, order, nodes, unigrams, keys, values, bits, seen, limits)
     return unigrams, keys, values, bits, limits[: nodes + 1].copy()
 
 

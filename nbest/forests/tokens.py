@@ -9,7 +9,7 @@ import numpy as np
 from nbest import segments
 from nbest.corpus import Forests, Texts, Words, intern
 from nbest.errors import CapabilityError
-from nbest.metrics.tokenise import _by_line, _by_word, _expand, _tokeniser, _tokens_in_context, check_tokeniser
+from nbest.metrics.tokenise import by_line, by_word, check_tokeniser, expand, tokeniser, tokens_in_context
 from nbest.types import Ints
 
 _FREE = ("none", "13a", "char")  # tokenisers for which it does not matter where in the line a word stands
@@ -35,7 +35,7 @@ def retokenised(forests: Forests, tokenize: str = "none", lowercase: bool = Fals
     flat += [-1 - tail for tail in range(deepest)]
     starts = np.concatenate([starts, starts[-1] + 1 + np.arange(deepest)])
     shown = np.where(symbols < 0, len(forests.vocabulary) - 1 - symbols, symbols).astype(np.int32)
-    new_offsets, new = _expand(offsets, shown, starts, np.array(flat, np.int32))
+    new_offsets, new = expand(offsets, shown, starts, np.array(flat, np.int32))
     return replace(forests, symbol_offsets=new_offsets, symbols=new, vocabulary=tuple(numbers))
 
 
@@ -44,13 +44,13 @@ def text_tokens(texts: Texts, vocabulary: tuple[str, ...], tokenize: str = "none
     check_tokeniser(tokenize)
     if tokenize in _FREE + _PLACED:
         (words,), distinct = intern(texts)
-        pieces, rows = _by_word(tokenize, texts, words, distinct, lowercase)
+        pieces, rows = by_word(tokenize, texts, words, distinct, lowercase)
     else:
-        pieces, rows = _by_line(tokenize, texts, lowercase)
+        pieces, rows = by_line(tokenize, texts, lowercase)
     numbers = {token: number for number, token in enumerate(vocabulary)}
     flat = np.array([numbers.get(token, -1) for row in rows for token in row], np.int32)
     starts = segments.offsets_of(np.array([len(row) for row in rows], np.int64))
-    return Words(*_expand(pieces.offsets, pieces.ids, starts, flat))
+    return Words(*expand(pieces.offsets, pieces.ids, starts, flat))
 
 
 def reference_tokens(forests: Forests, tokenize: str = "none", lowercase: bool = False) -> tuple[Words, Ints]:
@@ -71,12 +71,12 @@ def _rows(vocabulary: tuple[str, ...], tokenize: str, lowercase: bool) -> list[l
             f"use one of {', '.join(_FREE + _PLACED)}"
         )
     words = [word.lower() for word in vocabulary] if lowercase else list(vocabulary)
-    tokenise = _tokeniser(tokenize)
+    tokenise = tokeniser(tokenize)
     if tokenize in _FREE:
         return [tokenise(word) for word in words]
     rows = []
     for word in words:
-        found = [_tokens_in_context(tokenise, word, context) for context in _CONTEXTS]
+        found = [tokens_in_context(tokenise, word, context) for context in _CONTEXTS]
         if any(row != found[0] for row in found):
             raise CapabilityError(
                 f"the tokenizer {tokenize!r} cuts the word {word!r} differently at the start or end of a line, which "

@@ -24,7 +24,7 @@ from nbest.formats.cdec_writer import SUFFIXES, write_cdec
 from nbest.formats.forest_base import ForestFormat, many_objects, single_files, sniff_single
 from nbest.formats.forest_builder import ForestBuilder
 from nbest.formats.forest_parts import Draft
-from nbest.formats.json_text import _check_unicode, _constant, _integer, _RefusedError
+from nbest.formats.json_text import RefusedError, check_unicode, refuse_constant, whole_number
 
 _TAIL = re.compile(r"\[(?:[^\s\[\],]+,)?([0-9]{1,6})\]").fullmatch
 _CATEGORY = re.compile(r"\[[^\s\[\]]+\]").fullmatch
@@ -39,7 +39,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Any:
     return made if len(made) == len(pairs) else _Repeated(pairs)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=whole_number, parse_constant=refuse_constant)
 
 
 @many_objects()
@@ -58,10 +58,10 @@ def _pairs(path: str | Path, text: str) -> list[tuple[str, Any]]:
     try:
         found = _DECODER.decode(text)
         if "\\u" in text:
-            _check_unicode(path, 1, found)
+            check_unicode(path, 1, found)
     except json.JSONDecodeError as error:
         raise FormatError(path, error.lineno, f"not valid JSON: {error.msg} at column {error.colno}") from None
-    except _RefusedError as error:
+    except RefusedError as error:
         raise FormatError(path, None, str(error)) from None
     except RecursionError:
         raise FormatError(path, None, "JSON nested too deeply") from None

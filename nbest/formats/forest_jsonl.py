@@ -23,7 +23,7 @@ from nbest.formats.forest_base import ForestFormat, edge_rows, many_objects, nee
 from nbest.formats.forest_builder import ForestBuilder
 from nbest.formats.forest_parts import Draft
 from nbest.formats.json_text import kind, loads, need
-from nbest.formats.jsonl import _check_keys, _id, _numbers, _references
+from nbest.formats.jsonl import check_keys, id_of, numbers_of, references_of
 
 _KEYS = ("id", "source", "references", "features", "weights", "root", "nodes")
 _EXPECTED = 'one JSON object a line, with "nodes"'
@@ -42,7 +42,7 @@ def read_forest_jsonl(path: str | Path, *, data: bytes | None = None) -> Forests
 
 def _read_segment(builder: ForestBuilder, line: int, segment: dict[str, Any]) -> None:
     path = builder.path
-    _check_keys(path, line, segment, _KEYS)
+    check_keys(path, line, segment, _KEYS)
     if "nodes" not in segment:
         raise FormatError(path, line, 'the key "nodes" is missing')
     source = segment.get("source")
@@ -51,15 +51,15 @@ def _read_segment(builder: ForestBuilder, line: int, segment: dict[str, Any]) ->
     names = _names(path, line, segment.get("features"))
     nodes = need(path, line, '"nodes"', segment["nodes"], list)
     builder.add(
-        _id(path, line, segment.get("id")),
+        id_of(path, line, segment.get("id")),
         _read_nodes(builder, line, nodes, len(names)),
         len(nodes),
         _root(path, line, segment.get("root"), len(nodes)),
         line=line,
         names=names,
-        references=_references(path, line, segment.get("references")),
+        references=references_of(path, line, segment.get("references")),
         source=source,
-        weights=_numbers(path, line, "weights", segment["weights"]) if "weights" in segment else None,
+        weights=numbers_of(path, line, "weights", segment["weights"]) if "weights" in segment else None,
     )
 
 

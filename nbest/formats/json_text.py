@@ -16,7 +16,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
 
-class _RefusedError(ValueError):
+class RefusedError(ValueError):
     """Something the JSON grammar allows (or Python's reader does) and we do not."""
 
 
@@ -25,19 +25,21 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _RefusedError(f"{shown(twice)} is named twice in one object")
+        raise RefusedError(f"{shown(twice)} is named twice in one object")
     return made
 
 
-def _integer(digits: str) -> int | float:
+def whole_number(digits: str) -> int | float:
+    """A whole number, as a float where it is too long to be one of ours."""
     return int(digits) if len(digits) < 20 else float(digits)  # no quadratic time, no overflow
 
 
-def _constant(name: str) -> float:
-    raise _RefusedError(f"{name} is not a number in JSON; values must be finite")
+def refuse_constant(name: str) -> float:
+    """NaN and Infinity are not JSON."""
+    raise RefusedError(f"{name} is not a number in JSON; values must be finite")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=whole_number, parse_constant=refuse_constant)
 
 
 def loads(path: str | Path, line: int, text: str) -> Any:
@@ -111,16 +113,16 @@ def _value(path: str | Path, line: int, text: str, at: int) -> tuple[Any, int]:
     except json.JSONDecodeError as error:
         where = line + text.count("\n", at, error.pos)
         raise FormatError(path, where, f"not valid JSON: {error.msg} at column {error.colno}") from None
-    except _RefusedError as error:
+    except RefusedError as error:
         raise FormatError(path, line, str(error)) from None
     except RecursionError:
         raise FormatError(path, line, "JSON nested too deeply") from None
     if "\\u" in text[at:end]:
-        _check_unicode(path, line, value)
+        check_unicode(path, line, value)
     return value, _after(text, end)
 
 
-def _check_unicode(path: str | Path, line: int, value: Any) -> None:
+def check_unicode(path: str | Path, line: int, value: Any) -> None:
     """Refuse half a surrogate pair (`\\ud800` alone): no UTF-8 can hold it."""
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")

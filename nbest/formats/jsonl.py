@@ -38,8 +38,8 @@ def read_jsonl(path: str | Path, *, data: bytes | None = None) -> NBest:
 
 def _read_segment(builder: Builder, line: int, segment: dict[str, Any]) -> None:
     path = builder.path
-    _check_keys(path, line, segment, _SEGMENT_KEYS)
-    name = _id(path, line, segment.get("id"))
+    check_keys(path, line, segment, _SEGMENT_KEYS)
+    name = id_of(path, line, segment.get("id"))
     if builder.has(name):
         raise FormatError(path, line, f"segment {name!r} is already on line {builder.line(name)}")
     if "hypotheses" not in segment:
@@ -47,12 +47,13 @@ def _read_segment(builder: Builder, line: int, segment: dict[str, Any]) -> None:
     source = segment.get("source")
     if source is not None:
         need(path, line, '"source"', source, str)
-    builder.segment(name, _references(path, line, segment.get("references")), source, line)
+    builder.segment(name, references_of(path, line, segment.get("references")), source, line)
     for hypothesis in need(path, line, '"hypotheses"', segment["hypotheses"], list):
         _read_hypothesis(builder, line, name, need(path, line, "a hypothesis", hypothesis, dict))
 
 
-def _id(path: str | Path, line: int, value: Any) -> str:
+def id_of(path: str | Path, line: int, value: Any) -> str:
+    """The id of a segment: its number in the file where it has none."""
     if value is None:
         return str(line - 1)
     if type(value) not in (str, int):
@@ -60,7 +61,8 @@ def _id(path: str | Path, line: int, value: Any) -> str:
     return str(value)
 
 
-def _references(path: str | Path, line: int, value: Any) -> list[str]:
+def references_of(path: str | Path, line: int, value: Any) -> list[str]:
+    """One reference or a list of them."""
     if value is None:
         return []
     if isinstance(value, str):
@@ -72,22 +74,24 @@ def _references(path: str | Path, line: int, value: Any) -> list[str]:
 
 def _read_hypothesis(builder: Builder, line: int, segment: str, hypothesis: dict[str, Any]) -> None:
     path = builder.path
-    _check_keys(path, line, hypothesis, _HYPOTHESIS_KEYS)
+    check_keys(path, line, hypothesis, _HYPOTHESIS_KEYS)
     text = hypothesis.get("text")
     if text is not None:
         need(path, line, '"text"', text, str)
-    features = _numbers(path, line, "features", hypothesis.get("features"))
-    builder.hypothesis(segment, text, features, line, _numbers(path, line, "sparse", hypothesis.get("sparse")))
+    features = numbers_of(path, line, "features", hypothesis.get("features"))
+    builder.hypothesis(segment, text, features, line, numbers_of(path, line, "sparse", hypothesis.get("sparse")))
 
 
-def _numbers(path: str | Path, line: int, key: str, value: Any) -> dict[str, float]:
+def numbers_of(path: str | Path, line: int, key: str, value: Any) -> dict[str, float]:
+    """Features by name."""
     if value is None:
         return {}
     given = need(path, line, f'"{key}"', value, dict)
     return {name: need_number(path, line, f"feature {name!r}", number) for name, number in given.items()}
 
 
-def _check_keys(path: str | Path, line: int, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def check_keys(path: str | Path, line: int, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    """Complain of a key that looks like a misspelt one."""
     for key in given.keys() - set(known):
         near = get_close_matches(key, known, n=1, cutoff=0.8)
         if near and near[0] not in given:

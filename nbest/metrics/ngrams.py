@@ -61,7 +61,7 @@ def totals(lengths: Ints, order: int) -> Ints:
 
 
 @kernel
-def _bits(nodes):
+def table_bits(nodes):
     """Size of a table for this many nodes, as a power of two at least twice as large."""
     bits = 4
     while (1 << bits) < 2 * nodes:
@@ -79,7 +79,7 @@ def _slot(keys, bits, key):
 
 
 @kernel
-def _add(words, order, nodes, unigrams, keys, values, bits, seen, limits):
+def add_reference(words, order, nodes, unigrams, keys, values, bits, seen, limits):
     """Add the n-grams of one reference; returns the number of nodes. Node 0 is the empty n-gram."""
     size = len(words)
     for start in range(size):
@@ -105,7 +105,7 @@ def _add(words, order, nodes, unigrams, keys, values, bits, seen, limits):
 
 
 @kernel
-def _walk(words, order, unigrams, keys, values, bits, left, out):
+def use_up(words, order, unigrams, keys, values, bits, left, out):
     """Count the matches of one hypothesis, using up what is `left` of each n-gram."""
     size = len(words)
     for start in range(size):
@@ -135,7 +135,7 @@ def _matches(low, high, offsets, hyp_offsets, hyp_ids, first, last, ref_offsets,
         if first[segment] < last[segment]:
             most = max(most, ref_offsets[last[segment]] - ref_offsets[first[segment]])
     unigrams = np.zeros(vocabulary, np.int32)
-    keys = np.empty(1 << _bits(most * order), np.int64)
+    keys = np.empty(1 << table_bits(most * order), np.int64)
     values = np.empty(len(keys), np.int32)
     limits = np.zeros(most * order + 1, np.int32)
     seen = np.zeros(most * order + 1, np.int32)
@@ -144,15 +144,15 @@ def _matches(low, high, offsets, hyp_offsets, hyp_ids, first, last, ref_offsets,
         if first[segment] >= last[segment] or offsets[segment] == offsets[segment + 1]:
             continue
         begin, end = ref_offsets[first[segment]], ref_offsets[last[segment]]
-        bits = _bits((end - begin) * order)
+        bits = table_bits((end - begin) * order)
         keys[: 1 << bits] = -1
         nodes = 0
         for reference in range(first[segment], last[segment]):
             words = ref_ids[ref_offsets[reference] : ref_offsets[reference + 1]]
-            nodes = _add(words, order, nodes, unigrams, keys, values, bits, seen, limits)
+            nodes = add_reference(words, order, nodes, unigrams, keys, values, bits, seen, limits)
         for h in range(offsets[segment], offsets[segment + 1]):
             left[: nodes + 1] = limits[: nodes + 1]
-            _walk(hyp_ids[hyp_offsets[h] : hyp_offsets[h + 1]], order, unigrams, keys, values, bits, left, out[h])
+            use_up(hyp_ids[hyp_offsets[h] : hyp_offsets[h + 1]], order, unigrams, keys, values, bits, left, out[h])
         limits[: nodes + 1] = 0
         for at in range(begin, end):
             unigrams[ref_ids[at]] = 0

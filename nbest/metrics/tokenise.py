@@ -51,9 +51,9 @@ def tokens(name: str, *parts: Texts, lowercase: bool = False) -> tuple[list[Word
         (words,), vocabulary = intern(texts)
         if name == "none" and not lowercase:
             return _cut(words, parts), len(vocabulary)
-        pieces, found = _by_word(name, texts, words, vocabulary, lowercase)
+        pieces, found = by_word(name, texts, words, vocabulary, lowercase)
     else:
-        pieces, found = _by_line(name, texts, lowercase)
+        pieces, found = by_line(name, texts, lowercase)
     expanded, count = _expanded(pieces, found)
     return _cut(expanded, parts), count
 
@@ -70,7 +70,7 @@ def _expanded(pieces: Words, found: list[list[str]]) -> tuple[Words, int]:
     numbers: dict[str, int] = {}
     flat = [numbers.setdefault(token, len(numbers)) for piece in found for token in piece]
     starts = segments.offsets_of(np.array([len(piece) for piece in found], np.int64))
-    offsets, ids = _expand(pieces.offsets, pieces.ids, starts, np.array(flat, np.int32))
+    offsets, ids = expand(pieces.offsets, pieces.ids, starts, np.array(flat, np.int32))
     return Words(offsets, ids), len(numbers)
 
 
@@ -88,14 +88,15 @@ def _load(name: str) -> Any:
         raise CapabilityError(f"tokenizer {name!r} is not installed: {' '.join(str(error).split())}") from error
 
 
-def _tokeniser(name: str) -> Callable[[str], list[str]]:
+def tokeniser(name: str) -> Callable[[str], list[str]]:
+    """The function from a line to its tokens, joined by spaces."""
     tokenise = _load(name)
     return lambda line: tokenise(line).split()
 
 
-def _by_line(name: str, texts: Texts, lowercase: bool) -> tuple[Words, list[list[str]]]:
+def by_line(name: str, texts: Texts, lowercase: bool) -> tuple[Words, list[list[str]]]:
     """Every text as one piece, and the tokens of each distinct piece."""
-    tokenise = _tokeniser(name)
+    tokenise = tokeniser(name)
     numbers = texts.numbers()
     _, first = np.unique(numbers, return_index=True)
     found = [tokenise(_line(texts[index], lowercase)) for index in first]
@@ -106,16 +107,16 @@ def _line(text: str, lowercase: bool) -> str:
     return (text.lower() if lowercase else text).rstrip()
 
 
-def _by_word(
+def by_word(
     name: str, texts: Texts, words: Words, vocabulary: list[str], lowercase: bool
 ) -> tuple[Words, list[list[str]]]:
     """Words in their contexts as pieces (and a few whole lines), and the tokens of each piece."""
-    tokenise = _tokeniser(name)
+    tokenise = tokeniser(name)
     if lowercase:
         vocabulary = [word.lower() for word in vocabulary]
     if name in ("intl", "zh"):
         words, pairs = _in_contexts(words, _spaced(texts) if name == "intl" else np.zeros(len(texts), bool))
-        found = [_tokens_in_context(tokenise, vocabulary[pair >> 2], pair & 3) for pair in pairs]
+        found = [tokens_in_context(tokenise, vocabulary[pair >> 2], pair & 3) for pair in pairs]
     else:
         found = [tokenise(word) for word in vocabulary]
     if name == "13a":
@@ -138,7 +139,8 @@ def _in_contexts(words: Words, spaced: Bools) -> tuple[Words, list[int]]:
     return Words(words.offsets, number[pairs]), np.flatnonzero(seen).tolist()
 
 
-def _tokens_in_context(tokenise: Callable[[str], list[str]], word: str, context: int) -> list[str]:
+def tokens_in_context(tokenise: Callable[[str], list[str]], word: str, context: int) -> list[str]:
+    """Tokens of a word with other words before or after it, as `context` says."""
     before, after = bool(context & _PRECEDED), bool(context & _FOLLOWED)
     found = tokenise("a " * before + word + " a" * after)
     return found[before : len(found) - after]
@@ -182,7 +184,7 @@ def _cut(words: Words, parts: tuple[Texts, ...]) -> list[Words]:
 
 
 @kernel
-def _expand(offsets, ids, starts, flat):
+def expand(offsets, ids, starts, flat):
     """Put `flat[starts[i]:starts[i + 1]]` in the place of each number i."""
     out_offsets = np.zeros(len(offsets), np.int64)
     total = 0

@@ -19,7 +19,7 @@ from nbest.errors import FormatError
 from nbest.formats.base import HEAD
 from nbest.formats.forest_base import ForestFormat
 from nbest.testing.forests import enumerate_derivations, toy_forests
-from nbest.testing.formats import _GUISES, mutant
+from nbest.testing.formats import GUISES, mutant
 
 _WORDS = ("ant", "größer", 'say"no"', "日本", "a=b", "it's")
 _VALUES = (0.1, -1 / 3, -0.0, 5e-324, -1e300, 123456789.12345679, 0.0, -7.0)
@@ -49,7 +49,7 @@ def check_forest_example(format: ForestFormat, root: Path) -> None:
     assert not format.sniff(root / "none.txt", b""), f"{format.name}: takes an empty file for its own"
     prose = b"Some words.\nAnd more words.\n"
     assert not format.sniff(root / "none.txt", prose), f"{format.name}: takes prose for its own"
-    for what, change in _GUISES.items():
+    for what, change in GUISES.items():
         other = _result(format, _put(root / what, {name: change(data) for name, data in files.items()}))
         assert isinstance(other, Forests), f"{format.name}: {what} is not accepted: {other}"
         _assert_equal(f"{format.name}, {what}", plain, other, {*format.keeps, "ids", "tails"})

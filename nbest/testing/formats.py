@@ -63,13 +63,13 @@ def check_example(format: Format, root: Path) -> None:
     assert not format.sniff(root / "none.txt", b""), f"{format.name}: takes an empty file for its own"
     prose = b"Some words.\nAnd more words.\n"
     assert not format.sniff(root / "none.txt", prose), f"{format.name}: takes prose for its own"
-    for what, change in _GUISES.items():
+    for what, change in GUISES.items():
         other = _result(format, put(format, root / what, {name: change(data) for name, data in files.items()}))
         assert isinstance(other, NBest), f"{format.name}: {what} is not accepted: {other}"
         _assert_equal(f"{format.name}, {what}", plain, other, {"features", "sparse", "references", "sources", "ids"})
 
 
-_GUISES: dict[str, Any] = {
+GUISES: dict[str, Any] = {
     "CRLF": lambda data: data.replace(b"\n", b"\r\n"),
     "byte order mark": lambda data: b"\xef\xbb\xbf" + data,
     "no final newline": lambda data: data.removesuffix(b"\n"),

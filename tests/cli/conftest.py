@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nbest import segments as segments_
 from nbest.cli.main import main
+from nbest.corpus import Forests
 
 _WORDS = [
     "the",
@@ -55,6 +57,43 @@ def write_lists(folder: Path, name: str, segments: int, seed: int) -> None:
     (folder / f"{name}.nbest").write_text("\n".join(lists) + "\n")
     (folder / f"{name}.ref").write_text("\n".join(refs) + "\n")
     (folder / f"{name}.first").write_text("\n".join(first) + "\n")
+
+
+def sausages(seed: int, segments: int = 25) -> Forests:
+    """Lattices of a chain of words, each right or wrong, with features that disagree about which."""
+    rng = np.random.default_rng(seed)
+    words = ("ant", "bee", "cat", "dog", "elk", "fox")
+    nodes, edges, tails, symbols, features, references = [], [], [], [], [], []
+    for _ in range(segments):
+        truth = rng.integers(0, 6, rng.integers(4, 8))
+        nodes.append(len(truth) + 1)
+        edges.append(1)
+        tails.append([])
+        symbols.append([])
+        features.append([0.0, 0.0, 0.0])
+        for at, word in enumerate(truth):
+            options = [word, *rng.choice(np.setdiff1d(np.arange(6), [word]), 2, replace=False)]
+            edges.append(len(options))
+            for option in options:
+                wrong, misled = float(option != word), rng.normal(0.0, 0.7)
+                tails.append([at])
+                symbols.append([-1, option])
+                features.append([-wrong / 2 + misled, -wrong / 2 - misled, rng.normal()])
+        references.append((" ".join(words[w] for w in truth),))
+    return Forests(
+        node_offsets=segments_.offsets_of(np.array(nodes)),
+        edge_offsets=segments_.offsets_of(np.array(edges)),
+        tail_offsets=segments_.offsets_of(np.array([len(row) for row in tails])),
+        tails=np.array([t for row in tails for t in row]),
+        features=np.array(features),
+        feature_names=("am", "lm", "noise"),
+        ids=tuple(f"u{i}" for i in range(segments)),
+        symbol_offsets=segments_.offsets_of(np.array([len(row) for row in symbols])),
+        symbols=np.array([x for row in symbols for x in row]),
+        vocabulary=words,
+        references=tuple(references),
+        own_weights={"am": 1.0},
+    )
 
 
 @dataclass(frozen=True)

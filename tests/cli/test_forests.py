@@ -9,51 +9,12 @@ import numpy as np
 import pytest
 
 import nbest
-from nbest import segments as s
-from nbest.corpus import Forests
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.formats import read_forests, write_forests
 from nbest.model import LogLinear
 from nbest.testing import toy_lists
-from tests.cli.conftest import Run
-
-
-def sausages(seed: int, segments: int = 25) -> Forests:
-    """Lattices of a chain of words, each right or wrong, with features that disagree about which."""
-    rng = np.random.default_rng(seed)
-    words = ("ant", "bee", "cat", "dog", "elk", "fox")
-    nodes, edges, tails, symbols, features, references = [], [], [], [], [], []
-    for _ in range(segments):
-        truth = rng.integers(0, 6, rng.integers(4, 8))
-        nodes.append(len(truth) + 1)
-        edges.append(1)
-        tails.append([])
-        symbols.append([])
-        features.append([0.0, 0.0, 0.0])
-        for at, word in enumerate(truth):
-            options = [word, *rng.choice(np.setdiff1d(np.arange(6), [word]), 2, replace=False)]
-            edges.append(len(options))
-            for option in options:
-                wrong, misled = float(option != word), rng.normal(0.0, 0.7)
-                tails.append([at])
-                symbols.append([-1, option])
-                features.append([-wrong / 2 + misled, -wrong / 2 - misled, rng.normal()])
-        references.append((" ".join(words[w] for w in truth),))
-    return Forests(
-        node_offsets=s.offsets_of(np.array(nodes)),
-        edge_offsets=s.offsets_of(np.array(edges)),
-        tail_offsets=s.offsets_of(np.array([len(row) for row in tails])),
-        tails=np.array([t for row in tails for t in row]),
-        features=np.array(features),
-        feature_names=("am", "lm", "noise"),
-        ids=tuple(f"u{i}" for i in range(segments)),
-        symbol_offsets=s.offsets_of(np.array([len(row) for row in symbols])),
-        symbols=np.array([x for row in symbols for x in row]),
-        vocabulary=words,
-        references=tuple(references),
-        own_weights={"am": 1.0},
-    )
+from tests.cli.conftest import Run, sausages
 
 
 @pytest.fixture(autouse=True)
