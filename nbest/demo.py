@@ -36,9 +36,7 @@ def _exercise_forests(lists_: NBest) -> None:
     lists_ = replace(lists_, stats=None, metric=None).with_metric(metric)
     forests = forests_of(lists_)
     for trainer in (MERT(restarts=1, hops=0), MinRisk(t0=0.1, t1=0.1), MaxCoBLEU(iterations=3)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = trainer.fit(forests)
+        model = trainer.fit(forests)
     consensus(model, lists_, gain=metric, forests=forests)
     scores = model.edge_scores(forests)
     sample(forests, scores, 2)
@@ -48,6 +46,12 @@ def _exercise_forests(lists_: NBest) -> None:
 
 def exercise() -> None:
     """Run every kernel once on small lists, so that all are compiled."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        _exercise()
+
+
+def _exercise() -> None:
     texts = ["a b c d e", "a b c e", "x", "a b", "b a", ""]
     features = np.random.default_rng(1).normal(size=(6, 3))
     references = (("a b c d e",), ("b a",))

@@ -89,7 +89,7 @@ def _load(name: str) -> Any:
 
 
 def tokeniser(name: str) -> Callable[[str], list[str]]:
-    """The function from a line to its tokens, joined by spaces."""
+    """The function from a line to its tokens."""
     tokenise = _load(name)
     return lambda line: tokenise(line).split()
 
