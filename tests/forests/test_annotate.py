@@ -16,7 +16,7 @@ from nbest.forests import annotate as module
 from nbest.forests.annotate import annotate, annotate_tracked
 from nbest.forests.derivations import forests_of
 from nbest.forests.tokens import reference_tokens, retokenised, text_tokens
-from nbest.metrics.tokenise import _tokeniser
+from nbest.metrics.tokenise import tokeniser
 from nbest.testing.forests import enumerate_derivations, toy_forests
 
 EDGES = tuple[list[int], list[int]]
@@ -170,7 +170,7 @@ ODD = ("it's", "U.S.", "3.5", "(a,b)", "&quot;x", "", "New York", "-", "9-5", "<
 @pytest.mark.parametrize("tokenize", ["none", "13a", "char"])
 def test_tokens_of_derivations_are_those_of_their_texts(tokenize: str, lowercase: bool) -> None:
     forests = toy_forests(2, limit=50, forests=8)
-    tokenise = _tokeniser(tokenize)
+    tokenise = tokeniser(tokenize)
     for shift in (0, 5):
         named = replace(forests, vocabulary=ODD[shift : shift + 6])
         cut = retokenised(named, tokenize, lowercase)

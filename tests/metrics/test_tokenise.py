@@ -7,7 +7,7 @@ from sacrebleu.metrics.bleu import _get_tokenizer
 
 from nbest.corpus.texts import Texts
 from nbest.errors import CapabilityError, ParameterError
-from nbest.metrics.tokenise import BY_WORD, _tokeniser, split_words, tokens
+from nbest.metrics.tokenise import BY_WORD, split_words, tokeniser, tokens
 
 from .corpora import nasty_texts
 
@@ -42,7 +42,7 @@ def test_whole_lines_for_the_others(monkeypatch):
         calls.append(line)
         return line.split("x")
 
-    monkeypatch.setattr("nbest.metrics.tokenise._tokeniser", lambda name: tokenise)
+    monkeypatch.setattr("nbest.metrics.tokenise.tokeniser", lambda name: tokenise)
     lines = ["axb c", "Axb", "axb c", ""]
     words, _ = tokens("ja-mecab", Texts.of(lines), lowercase=True)
     same_partition(words, [["a", "b c"], ["a", "b"], ["a", "b c"], [""]])
@@ -52,7 +52,7 @@ def test_whole_lines_for_the_others(monkeypatch):
 def test_whole_lines_equal_by_word_on_sacrebleus_own():
     lines = ["1. a-\nb", " .. x", "中文 . "]
     for name in BY_WORD:
-        tokenise = _tokeniser(name)
+        tokenise = tokeniser(name)
         words, _ = tokens(name, Texts.of(lines))
         same_partition(words, [tokenise(line.rstrip()) for line in lines])
 
