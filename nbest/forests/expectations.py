@@ -34,9 +34,7 @@ def expectations(forests: Forests, scores: Floats, values: Floats, threads: int 
     return segments.sums(used.reshape(-1, *(1,) * (np.ndim(values) - 1)) * values, forests.forest_edges)
 
 
-def covariances(
-    forests: Forests, scores: Floats, values: Floats, other: Floats, threads: int | None = None
-) -> Floats:
+def covariances(forests: Forests, scores: Floats, values: Floats, other: Floats, threads: int | None = None) -> Floats:
     """[N, ...] covariance of the sum of edge values [E, ...] with that of `other` [E] over a derivation."""
     marked = derivatives(forests, scores, other, threads)
     return segments.sums(marked.reshape(-1, *(1,) * (np.ndim(values) - 1)) * values, forests.forest_edges)
