@@ -1,8 +1,10 @@
-"""Sums over rows of numbers, for use inside kernels: they vectorise, and add up in any order."""
+"""Rows of numbers, for use inside kernels: sums that vectorise (and add up in any order), and rows that grow."""
 
 from __future__ import annotations
 
-from nbest.parallel import fast_kernel
+import numpy as np
+
+from nbest.parallel import fast_kernel, kernel
 
 
 @fast_kernel
@@ -38,3 +40,13 @@ def combine(out, weights, columns):
     while d < len(weights):
         add(out, weights[d], columns[d])
         d += 1
+
+
+@kernel
+def room(array, need):
+    """The array, or a larger one with the same values and then zeros if it has less than `need` places."""
+    if need <= len(array):
+        return array
+    grown = np.zeros(2 * need, array.dtype)
+    grown[: len(array)] = array
+    return grown

@@ -13,6 +13,7 @@ from nbest.forests import contexts
 from nbest.forests.contexts import LEFT, RIGHT
 from nbest.parallel import each, kernel
 from nbest.types import Ints
+from nbest.vectors import room
 
 LIMIT = 10_000_000
 """Edges that a forest may grow to."""
@@ -125,8 +126,8 @@ def _split(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most, limi
             copies = _copies(below, first, limit - done)
             if copies < 0:
                 return _TOO_LARGE, made, heads, new_tails, origin
-            heads, origin = _room(heads, done + copies), _room(origin, done + copies)
-            new_tails = _room(new_tails, filled + copies * len(below))
+            heads, origin = room(heads, done + copies), room(origin, done + copies)
+            new_tails = room(new_tails, filled + copies * len(below))
             row = symbols[symbol_offsets[e] : symbol_offsets[e + 1]]
             ends = np.empty((2, len(below)), np.int32)
             for copy in range(copies):
@@ -140,12 +141,12 @@ def _split(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most, limi
                 if need[v] & RIGHT:
                     right, rows = contexts.last_words(row, ends[1], most, table, parents, words, rows)
                 s = contexts.add(slots, lefts, rights, states, left, np.int32(right + 1))
-                latest = _room(latest, s + 1)
+                latest = room(latest, s + 1)
                 if s == states:
                     states += 1
                     latest[s] = -1
                 if latest[s] < first[v]:
-                    state = _room(state, made + 1)
+                    state = room(state, made + 1)
                     state[made], latest[s] = s, made
                     made += 1
                 heads[done], origin[done] = latest[s], e
@@ -176,16 +177,6 @@ def _choose(copy, below, first, state, lefts, rights, chosen, ends):
         chosen[k] = node
         ends[0, k] = lefts[state[node]]
         ends[1, k] = rights[state[node]] - 1
-
-
-@kernel
-def _room(array, need):
-    """The array, or a larger one with the same values if it has less than `need` places."""
-    if need <= len(array):
-        return array
-    grown = np.empty(2 * need, array.dtype)
-    grown[: len(array)] = array
-    return grown
 
 
 @kernel

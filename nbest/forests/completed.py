@@ -7,6 +7,7 @@ import numpy as np
 from nbest.forests import contexts
 from nbest.forests.contexts import LEFT, RIGHT
 from nbest.parallel import kernel
+from nbest.vectors import room
 
 
 @kernel
@@ -154,14 +155,14 @@ def collect(
                 continue
             row = symbols[symbol_offsets[e] : symbol_offsets[e + 1]]
             size = _spell(row, below, need, ends, context_parents, context_words, order - 1, spelt, inside)
-            events = _room(events, kept + size * order)
+            events = room(events, kept + size * order)
             if growing:
                 table, parents, words = contexts.with_room(table, parents, words, rows, size * order)
             found, rows = _complete(
                 spelt, inside, size, order, growing, table, parents, words, rows, counts[e - low], events[kept:]
             )
             if len(weights):
-                totals = _room(totals, rows)
+                totals = room(totals, rows)
                 for g in events[:found]:
                     totals[g] += weights[e]
             else:
@@ -176,16 +177,6 @@ def _derives(tails, need):
         if need[t] < 0:
             return False
     return True
-
-
-@kernel
-def _room(array, need):
-    """The array, or a larger one with the same values and then zeros if it has less than `need` places."""
-    if need <= len(array):
-        return array
-    grown = np.zeros(2 * need, array.dtype)
-    grown[: len(array)] = array
-    return grown
 
 
 @kernel

@@ -10,11 +10,11 @@ from nbest.forests.derivations import Derivations
 from nbest.forests.envelopes import Envelopes, envelopes
 from nbest.forests.tables import hashes_of, new_table, number, remember
 from nbest.optimisers.envelope import sweep
-from nbest.optimisers.line_search import TOLERANCE, Step, best_step
+from nbest.optimisers.line_search import TOLERANCE, Columns, Step, best_step
 from nbest.types import Floats, Ints, Metric
 
 
-class ForestLines:
+class ForestLines(Columns):
     """Forests prepared for line searches: what `Lines` is for lists, and the same numbers on lists as forests.
 
     Derivations on an envelope are read out and measured once: one table maps their edges to rows of statistics, another
@@ -34,21 +34,6 @@ class ForestLines:
         self.strings = 0  # how many are measured
         self.derivations = 0  # how many are known
         self._by_edges, self._by_words = new_table(), new_table()
-
-    def scores(self, weights: Floats) -> Floats:
-        """[E'] score of every edge of the layout."""
-        out = np.zeros(self.columns.shape[1])
-        for weight, column in zip(weights, self.columns, strict=True):
-            if weight:
-                out += weight * column
-        return out
-
-    def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
-        """[E'] scores after a step of x along a direction."""
-        out = scores.copy()
-        for d in np.flatnonzero(direction):
-            out += (x * direction[d]) * self.columns[d]
-        return out
 
     def intervals(
         self,

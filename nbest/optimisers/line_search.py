@@ -22,7 +22,28 @@ class Step:
     value: float
 
 
-class Lines:
+class Columns:
+    """Features by columns, and scores that follow a step without being computed anew."""
+
+    columns: Floats  # [D, H] or, of forests, [D, E']
+
+    def scores(self, weights: Floats) -> Floats:
+        """[H or E'] score of every hypothesis or edge."""
+        out = np.zeros(self.columns.shape[1])
+        for weight, column in zip(weights, self.columns, strict=True):
+            if weight:
+                out += weight * column
+        return out
+
+    def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
+        """[H or E'] scores after a step of x along a direction."""
+        out = scores.copy()
+        for d in np.flatnonzero(direction):
+            out += (x * direction[d]) * self.columns[d]
+        return out
+
+
+class Lines(Columns):
     """Lists prepared for line searches: features by columns, statistics in the narrowest type that holds them."""
 
     def __init__(self, features: Floats, offsets: Ints, stats: Floats, metric: Metric) -> None:
@@ -32,21 +53,6 @@ class Lines:
         self.metric = metric
         self.sign = 1.0 if metric.higher_is_better else -1.0
         self.longest = int(np.diff(offsets).max(initial=0))
-
-    def scores(self, weights: Floats) -> Floats:
-        """[H] score of every hypothesis."""
-        out = np.zeros(self.columns.shape[1])
-        for weight, column in zip(weights, self.columns, strict=True):
-            if weight:
-                out += weight * column
-        return out
-
-    def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
-        """[H] scores after a step of x along a direction."""
-        out = scores.copy()
-        for d in np.flatnonzero(direction):
-            out += (x * direction[d]) * self.columns[d]
-        return out
 
     def intervals(self, scores: Floats, direction: Floats, threads: int = 1) -> tuple[Floats, Floats]:
         """Cuts [E], sorted, and the totals [E+1, M] before, between and after them."""
