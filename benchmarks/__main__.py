@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import forest_kbest, forest_mert, forests, kernels, methods, reading, risk, searching
+from benchmarks import forest_kbest, forest_mert, forests, kernels, language_model, methods, reading, risk, searching
 
 BENCHMARKS = {
     "reading": reading.main,
@@ -15,6 +15,7 @@ BENCHMARKS = {
     "forests": forests.main,
     "forest-kbest": forest_kbest.main,
     "forest-mert": forest_mert.main,
+    "language-model": language_model.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

@@ -20,6 +20,7 @@ from nbest.model_arrays import attach, detach, save_arrays
 from nbest.types import Floats, Ints
 
 MODEL_FORMAT = "nbest-model/1"
+_LARGEST = 1e300  # sum of the sizes of all edge scores; sums over derivations must not overflow either
 
 
 def versions() -> dict[str, str]:
@@ -99,7 +100,7 @@ class LogLinear:
             for name, weight in self.weights.items():
                 if weight:
                     scores += weight * forests.column(name)
-        if not np.isfinite(scores).all():
+        if not np.isfinite(scores).all() or np.abs(scores).sum() > _LARGEST:
             raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
         return scores
 

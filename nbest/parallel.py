@@ -34,6 +34,15 @@ fast_kernel = numba.njit(
 """A kernel whose sums may be reordered so that they vectorise; for finite numbers."""
 
 
+@kernel
+def most(low, high, offsets):
+    """The largest number of items of one segment of a range."""
+    size = 0
+    for i in range(low, high):
+        size = max(size, offsets[i + 1] - offsets[i])
+    return size
+
+
 def thread_count(threads: int | None) -> int:
     """The number of threads to use; None means all cores this process may run on."""
     if threads is None:

@@ -37,6 +37,12 @@ def convert(
         float | None,
         typer.Option("--prune", min=0.0, max=1.0, help="Of forests: drop edges whose posterior is smaller."),
     ] = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(
+            "--gamma", min=0.0, help="Sharpness of that posterior (default: the model's; for own weights 1 / largest)."
+        ),
+    ] = None,
     quiet: o.Quiet = False,
 ) -> None:
     """Convert candidate lists and forests between formats; docs/formats.md says what each keeps.
@@ -51,10 +57,12 @@ def convert(
 
       nbest convert dev.jsonl dev.nbest --top 50 --dedupe
 
-      nbest convert lattices/ dev.forests.jsonl.gz --prune 1e-4
+      nbest convert lattices/ dev.forests.jsonl.gz --prune 1e-4 --model model.json
 
       nbest convert lattices/ dev.jsonl --top 100 --model model.json
     """
     from nbest.cli.converting import ConvertCall, run
 
-    run(ConvertCall(source, target, source_format, target_format, option, refs, dedupe, top, model, prune, quiet))
+    run(
+        ConvertCall(source, target, source_format, target_format, option, refs, dedupe, top, model, prune, gamma, quiet)
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from nbest.cli.console import Console
 from nbest.cli.loading import plain_value
 from nbest.corpus import Forests, NBest, dedupe, prune
@@ -32,6 +34,7 @@ class ConvertCall:
     top: int | None
     model: str | None
     prune: float | None
+    gamma: float | None
     quiet: bool
 
 
@@ -44,7 +47,7 @@ def run(call: ConvertCall) -> None:
     for name, origin in corpus.origins.items():
         console.say(f"{call.source}: feature {name!r}: {origin}")
     if isinstance(corpus, Forests):
-        corpus = _changed_forests(call, corpus)
+        corpus = _changed_forests(call, corpus, console)
     elif call.model is not None or call.prune is not None:
         raise CapabilityError("--model and --prune are for forests, and these are lists")
     if isinstance(corpus, NBest):
@@ -61,14 +64,18 @@ def _options(given: list[str] | None) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise ParameterError(f"--option must be NAME=VALUE, got {pair!r}")
-        options[name] = plain_value(value)
+        options[name] = value.split(",") if name == "features" else plain_value(value)
     return options
 
 
-def _changed_forests(call: ConvertCall, forests: Forests) -> NBest | Forests:
+def _changed_forests(call: ConvertCall, forests: Forests, console: Console) -> NBest | Forests:
     """Pruned, or the best strings as lists."""
+    if call.model is not None and call.prune is None and call.top is None:
+        raise ParameterError("--model ranks derivations for --top or --prune, and neither is given")
     if call.prune is not None:
-        forests = prune_forests(forests, _scores(call, forests), posterior=call.prune)
+        before, scores = forests.edges, _scores(call, forests) * _gamma(call, forests)
+        forests = prune_forests(forests, scores, posterior=call.prune)
+        console.say(f"{call.source}: {forests.edges} of {before} edges are left")
     if call.top is None:
         if call.dedupe:
             raise CapabilityError("--dedupe is for lists; with --top the strings of forests are distinct anyway")
@@ -76,9 +83,20 @@ def _changed_forests(call: ConvertCall, forests: Forests) -> NBest | Forests:
     return kbest(forests, _scores(call, forests), call.top, distinct=True).lists()
 
 
+def _gamma(call: ConvertCall, forests: Forests) -> float:
+    """How sharp the posterior for pruning is; weights of a recogniser, as they are, make it far too sharp."""
+    if call.gamma is not None:
+        return call.gamma
+    if call.model is not None:
+        return 1.0
+    return 1.0 / max(map(abs, forests.own_weights.values()), default=1.0)
+
+
 def _scores(call: ConvertCall, forests: Forests) -> Floats:
     if call.model is not None:
         return load(call.model).edge_scores(forests)
+    if not forests.own_weights and not len(forests.tails):
+        return -np.arange(forests.edges, dtype=np.float64)  # lists: in their order
     if not forests.own_weights:
         raise CapabilityError(
             f"{call.source}: to rank derivations give --model with weights; the file does not tell those of its system"

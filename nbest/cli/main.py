@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nbest.cli import compare, convert, demo, inspect, rerank, score, study, tune, warmup
+from nbest.cli import compare, convert, decode, demo, features, inspect, rerank, score, study, train, tune, warmup
 from nbest.errors import NbestError
 
 _HELP = """Learn to pick the best of n: tune and rerank candidate lists by the metric that matters.
@@ -43,6 +43,9 @@ app.command("inspect", context_settings=METHOD_OPTIONS)(inspect.inspect)
 app.command("convert")(convert.convert)
 app.command("warmup")(warmup.warmup)
 app.add_typer(study.app, name="study")
+app.add_typer(train.app, name="train")
+app.add_typer(features.app, name="features")
+app.add_typer(decode.app, name="decode")
 
 
 def _version(asked: bool) -> None:

@@ -47,7 +47,7 @@ def run(call: RerankCall) -> None:
     model = LogLinear({}) if call.model is None else load(call.model)
     corpus = read_corpus(Source(call.test, None, call.format), console)
     unused = [name for name in corpus.feature_names if name not in model.weights]
-    if unused and call.model is not None:
+    if unused and call.model is not None and len(unused) < len(corpus.feature_names):
         console.say(f"{call.test[0]}: the model has no weight for {', '.join(unused)}; not used")
     forests = corpus if isinstance(corpus, Forests) else None
     if isinstance(corpus, Forests):

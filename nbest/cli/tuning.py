@@ -146,13 +146,14 @@ def _of_lists(dev: NBest) -> dict[str, Any]:
         "features": len(dev.feature_names) + len(dev.sparse_names),
         "first": dev.score(first(None, dev)),
         "oracle": dev.score(corpus_oracle(dev)),
+        "empty": int((dev.lengths == 0).sum()),
     }
 
 
 def _of_forests(dev: Forests) -> dict[str, Any]:
     own = {} if not dev.own_weights else {"first": score_of(LogLinear(dev.own_weights), dev)}
     best = forest_oracle(dev).lists()
-    oracle = {"oracle": best.score(first(None, best))}
+    oracle = {"oracle": best.score(first(None, best)), "empty": int((best.lengths == 0).sum())}
     return {"nodes": dev.nodes, "edges": dev.edges, "features": len(dev.feature_names), **own, **oracle}
 
 
@@ -162,6 +163,8 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None
         f"{summary['segments']} segments, {summary[what]} {what}, {summary['features']} features; "
         f"read in {summary['seconds']['read']:.1f} s, tuned in {summary['seconds']['train']:.1f} s"
     )
+    if summary["empty"]:
+        console.warn(f"{summary['empty']} segments have nothing to choose from; they are left out of these scores")
     before = f"first {number(summary['first'])}, " if "first" in summary else ""
     console.say(
         f"{summary['metric']}: {before}tuned {number(summary['dev'])}, oracle {number(summary['oracle'])}"

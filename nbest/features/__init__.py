@@ -15,6 +15,7 @@ from nbest.errors import ParameterError, _known, look_up
 from nbest.features.bins import Bins, bins, seed_weights
 from nbest.features.gaussian_reestimate import reestimate
 from nbest.features.gaussians import GaussianKernels, gaussians
+from nbest.features.lm import lm, lm_recipe
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, frequency, length, rank
 
@@ -24,6 +25,7 @@ FEATURES: dict[str, Callable[..., NBest]] = {
     "frequency": frequency,
     "gaussians": gaussians,
     "length": length,
+    "lm": lm,
     "rank": rank,
 }
 """Features that can be added to any lists, by the name used on the command line."""
@@ -36,6 +38,7 @@ def _fit_gaussians(corpus: NBest, kernels: int = 64, top: int = 8, seed: int = 1
 FITTED: dict[str, Callable[..., dict[str, Any]]] = {
     "bins": lambda corpus, **options: Bins(**options).fit(corpus),
     "gaussians": _fit_gaussians,
+    "lm": lm_recipe,
 }
 """Features whose recipe must be fitted to a corpus first: `(corpus, **options) -> recipe`."""
 
@@ -89,6 +92,7 @@ __all__ = [
     "frequency",
     "gaussians",
     "length",
+    "lm",
     "rank",
     "reestimate",
     "seed_weights",

@@ -22,7 +22,7 @@ from nbest import segments
 from nbest.errors import ParameterError
 from nbest.forests.layout import Layout
 from nbest.intrinsics import fast_exp
-from nbest.parallel import kernel, over_ranges
+from nbest.parallel import kernel, most, over_ranges
 from nbest.types import Floats
 
 if TYPE_CHECKING:
@@ -89,11 +89,9 @@ def check_log_z(log_z: Floats) -> None:
 
 @kernel
 def _run(low, high, node_offsets, edge_offsets, starts, first, second, scores, log_z, shares, nodes):
-    most = 0
-    for i in range(low, high):
-        most = max(most, node_offsets[i + 1] - node_offsets[i])
-    shift = np.empty(most)
-    value = np.empty(most)
+    size = most(low, high, node_offsets)
+    shift = np.empty(size)
+    value = np.empty(size)
     for i in range(low, high):
         a, b = node_offsets[i], node_offsets[i + 1]
         c, d = edge_offsets[i], edge_offsets[i + 1]

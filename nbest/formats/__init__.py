@@ -4,7 +4,7 @@ one line here."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +161,8 @@ def _by_contents(family: Mapping[str, Any], path: str | Path, head: bytes) -> st
 def _unknown(path: str | Path, head: bytes, family: Mapping[str, Any], expected: str) -> str:
     if not head and not Path(path).is_dir():
         raise FormatError(path, None, f"the file is empty; expected {expected}")
+    if Path(path).is_dir():
+        raise FormatError(path, None, "is a directory without any file of a known format and suffix in it")
     raise FormatError(path, None, f"not in a known format; say which with format=, one of {', '.join(family)}")
 
 
@@ -180,10 +182,24 @@ def _by_suffix(family: Mapping[str, Any], path: str | Path) -> str | None:
 
 
 def _check_options(function: Any, name: str, given: dict[str, Any]) -> None:
-    """Complain of an option that the format does not have."""
+    """Complain of an option that the format does not have, or of a value of the wrong kind."""
     parameters = inspect.signature(function).parameters.values()
-    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "data"]
+    known = {p.name: str(p.annotation) for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "data"}
     for option in given.keys() - {"data"}:
         if option not in known:
-            hint = _known(known, option) if known else "it has none"
+            hint = _known(list(known), option) if known else "it has none"
             raise ParameterError(f"format {name} has no option {option!r}; {hint}")
+        text_too = "str" in known[option].replace("Sequence[str]", "")
+        kind = None if text_too else next((kind for kind in _KINDS if kind in known[option]), None)
+        if kind is not None and given[option] is not None and not _KINDS[kind][1](given[option]):
+            what = f"must be {_KINDS[kind][0]}, got {given[option]!r}"
+            raise ParameterError(f"option {option!r} of format {name} {what}")
+
+
+_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "Sequence[str]": ("names", lambda value: not isinstance(value, bool | int | float)),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
+    "float": ("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool)),
+    "int": ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+}
+"""Kinds of options by their annotation: in words, and how to tell."""

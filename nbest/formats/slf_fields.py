@@ -23,7 +23,7 @@ FIELDS = {
 }
 """The feature of each field that is a score of a link."""
 
-_SCALES = {
+SCALES = {
     "acscale": "acoustic",
     "lmscale": "lm",
     "ngscale": "ngram",
@@ -127,8 +127,8 @@ class Header:
                 self.terminals[name] = integer(self.path, line, name, value)
             elif name == "base":
                 self._read_base(line, value)
-            elif name in _SCALES:
-                self._scales[_SCALES[name]] = number(self.path, line, name, value)
+            elif name in SCALES:
+                self._scales[SCALES[name]] = number(self.path, line, name, value)
             elif name == "dir" and value.startswith("b"):
                 raise FormatError(self.path, line, "lattices that run backwards (dir=b) are not supported")
 

@@ -10,7 +10,7 @@ from nbest import segments
 from nbest.corpus import Forests
 from nbest.errors import CapabilityError
 from nbest.formats.forest_base import edge_rows, need_vocabulary, write_single
-from nbest.formats.slf_fields import FIELDS, spoken
+from nbest.formats.slf_fields import FIELDS, SCALES, spoken
 from nbest.types import Bools
 
 SUFFIXES = (".slf", ".lat", ".htk")
@@ -26,6 +26,9 @@ def write_slf(forests: Forests, path: str | Path) -> None:
     """
     columns = _columns(forests)
     words = _words(forests)
+    # a scale that is missing reads as 1, a penalty as 0: write all, where there are any
+    weights = {field: forests.own_weights.get(name, 0.0) for field, name in SCALES.items() if name in _held(forests)}
+    scales = [f"{field}={weight!r}" for field, weight in weights.items()] if forests.own_weights else []
     need_vocabulary(forests, "slf", lambda word: spoken(word, fillers=True) != word)
 
     def render(i: int) -> str:
@@ -38,12 +41,17 @@ def write_slf(forests: Forests, path: str | Path) -> None:
                 word = f" W={_escaped(words[edge])}" if words[edge] else " W=!NULL"
                 scores = "".join(f" {field}={float(forests.features[edge, d])!r}" for d, field in columns.items())
                 links.append(f"J={len(links)} S={tails[0] if tails else size - 1} E={head}{word}{scores}")
-        lines = ["VERSION=1.0", f"N={size} L={len(links)}"]
+        lines = ["VERSION=1.0", *scales, f"N={size} L={len(links)}"]
         if nodes:
-            lines.insert(1, f"start={start if start >= 0 else size - 1} end={nodes - 1}")
+            lines.insert(len(scales) + 1, f"start={start if start >= 0 else size - 1} end={nodes - 1}")
         return "\n".join([*lines, *(f"I={node}" for node in range(size)), *links]) + "\n"
 
     write_single(forests, path, "slf", SUFFIXES[0], render)
+
+
+def _held(forests: Forests) -> set[str]:
+    """Features that come again on reading."""
+    return {*forests.feature_names, "words"}
 
 
 def _columns(forests: Forests) -> dict[int, str]:

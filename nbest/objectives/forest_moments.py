@@ -25,7 +25,7 @@ from nbest.forests.expectations import downward, upward
 from nbest.forests.layout import Layout
 from nbest.forests.posteriors import check_log_z, inside, outside
 from nbest.objectives.moments import Moments
-from nbest.parallel import kernel, over_ranges
+from nbest.parallel import kernel, most, over_ranges
 from nbest.types import Floats, Ints
 from nbest.vectors import combine, dot
 
@@ -46,7 +46,7 @@ class ForestBlocked:
     shares: Floats  # [E'] probability of an edge given its head
     nodes: Floats  # [V'] posteriors
     used: Floats  # [E'] posteriors
-    rows: Floats | None = None  # [E', A] statistics in which a formula of second order is curved, by edges
+    rows: tuple[Ints, Floats] | None = None  # [A] statistics in which a formula of second order is curved, [E', A]
 
     @classmethod
     def of(cls, forests: Forests, stats: Floats, *, scale: Floats, single: bool = False) -> ForestBlocked:
@@ -59,8 +59,9 @@ class ForestBlocked:
         edges = np.zeros(0, np.int64) if layout.edges is None else layout.edges
         _lay_out(np.ascontiguousarray(forests.features), layout.edge_offsets, edges, factors, columns)
         _lay_out(np.ascontiguousarray(stats), layout.edge_offsets, edges, np.ones(stats.shape[1]), laid)
-        room = [np.zeros(count) for count in (size, size, layout.node_offsets[-1], size)]
-        return cls(layout, columns, laid, width, stats.shape[1], *room)
+        scores, shares, used = np.zeros((3, size))
+        nodes = np.zeros(layout.node_offsets[-1])
+        return cls(layout, columns, laid, width, stats.shape[1], scores, shares, nodes, used)
 
     def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints, threads: int | None) -> Moments:
         """First pass: mean of the totals, their covariance for the wanted pairs, entropy."""
@@ -117,10 +118,11 @@ class ForestBlocked:
 
     def _rows(self, active: Ints) -> Floats:
         """[E', A] these statistics, made once."""
-        if self.rows is None or self.rows.shape[1] != len(active):
-            self.rows = np.empty((len(self.used), len(active)), self.stats.dtype)
-            _to_rows(self.layout.edge_offsets, self.stats, self.measures, active, self.rows)
-        return self.rows
+        if self.rows is None or not np.array_equal(self.rows[0], active):
+            rows = np.empty((len(self.used), len(active)), self.stats.dtype)
+            _to_rows(self.layout.edge_offsets, self.stats, self.measures, active, rows)
+            self.rows = active, rows
+        return self.rows[1]
 
 
 def _active(pairs: Ints) -> tuple[Ints, Ints]:
@@ -151,14 +153,6 @@ def _to_rows(edge_offsets, stats, measures, active, out):
         for e in range(high - low):
             for j in range(len(active)):
                 out[low + e, j] = s[active[j], e]
-
-
-@kernel
-def _most(low, high, offsets):
-    most = 0
-    for i in range(low, high):
-        most = max(most, offsets[i + 1] - offsets[i])
-    return most
 
 
 @kernel
@@ -200,12 +194,12 @@ def _posteriors(
     low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, weights, rows, places,
     scores, shares, nodes, used, means, second_moments, entropy, log_z,
 ):  # fmt: skip
-    most = _most(low, high, node_offsets)
-    shift = np.empty(most)
-    value = np.empty(most)
+    room = most(low, high, node_offsets)
+    shift = np.empty(room)
+    value = np.empty(room)
     width, measures = len(weights), means.shape[1]
     size = rows.shape[1]
-    below = np.empty((most if size else 0, size))
+    below = np.empty((room if size else 0, size))
     delta = np.empty(size)
     for i in range(low, high):
         a, b = node_offsets[i], node_offsets[i + 1]
@@ -241,12 +235,12 @@ def _feature_sum(
     low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, linear, temperature, rows, places,
     curves, scores, shares, nodes, amounts, gradients,
 ):  # fmt: skip
-    most = _most(low, high, node_offsets)
+    room = most(low, high, node_offsets)
     width, measures = gradients.shape[1], len(linear)
-    means = np.empty(most)
-    above = np.empty(most)
+    means = np.empty(room)
+    above = np.empty(room)
     size = rows.shape[1]
-    below = np.empty((most if size else 0, size))
+    below = np.empty((room if size else 0, size))
     slopes = np.empty_like(below)
     for i in range(low, high):
         a, b = node_offsets[i], node_offsets[i + 1]

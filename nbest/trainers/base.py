@@ -16,7 +16,7 @@ from nbest.decisions import first, oracle
 from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, _known
 from nbest.features import within_scale
 from nbest.forests.edge_stats import bleu_edge_stats
-from nbest.forests.expectations import covariances, expectations
+from nbest.forests.expectations import expectations, variances
 from nbest.forests.kbest import kbest
 from nbest.forests.posteriors import posteriors
 from nbest.jets import expand
@@ -57,7 +57,7 @@ class _Scaled:
         """Given weights in scaled units; every name must be a feature."""
         for name in weights or {}:
             if name not in self.names:
-                raise ParameterError(f"start weights name {name!r}, which these lists lack; {_known(self.names, name)}")
+                raise ParameterError(f"start weights name {name!r}, which the corpus lacks; {_known(self.names, name)}")
         return np.array([(weights or {}).get(name, 0.0) for name in self.names]) * self.scale
 
 
@@ -229,9 +229,9 @@ def forest_scale(forests: Forests) -> Floats:
         column = forests.column(name)
         size = np.abs(column).max(initial=0.0)
         if size > 0:
-            variances = covariances(forests, uniform, column / size, column / size)
-            deviation = np.sqrt(max(variances.mean(), 0.0)) if len(variances) else 0.0
-            out[d] = deviation * size if deviation > 1e-7 else 0.0
+            spread = variances(forests, uniform, column / size)
+            deviation = np.sqrt(spread.mean()) if len(spread) else 0.0
+            out[d] = deviation * size if deviation > 1e-10 else 0.0
     return out
 
 
@@ -244,10 +244,10 @@ def forest_corpus_scale(forests: Forests, within: Floats) -> Floats:
 def _check_heldout(corpus: NBest | Forests, heldout: NBest | Forests) -> None:
     """Complain of held-out lists before the training and not after it."""
     if heldout.metric is None or (isinstance(heldout, NBest) and heldout.stats is None):
-        raise CapabilityError("the held-out lists have no statistics yet; call heldout.with_metric(metric, references)")
+        raise CapabilityError("the held-out data have no statistics yet; call heldout.with_metric(metric, references)")
     missing = [name for name in corpus.feature_names if name not in heldout.feature_names]
     if missing:
-        raise ParameterError(f"the held-out lists have no feature {missing[0]!r}, which the lists to train on have")
+        raise ParameterError(f"the held-out data have no feature {missing[0]!r}, which those to train on have")
 
 
 def describe(trainer: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from nbest.forests.kbest import kbest
 from nbest.forests.sampling import sample
 from nbest.metrics import BLEU
 from nbest.model import LogLinear
-from nbest.trainers.base import score_of, signature_of
+from nbest.trainers.base import prepare_forests, score_of, signature_of
 from nbest.trainers.sharpness import decision_gamma
 from nbest.types import Floats
 
@@ -46,6 +46,7 @@ def fit_on_lists(trainer: Any, fit: Fit, forests: Forests, heldout: NBest | Fore
     under the weights of the system that made the forests, else draws them at random. The model of the round that is
     best on the forests themselves (held-out ones, if given) is returned. Ends when a round finds no new string.
     """
+    prepare_forests(forests, type(trainer).__name__, heldout)  # complain now, and in words of forests
     weights = getattr(trainer, "start", None) or forests.own_weights or None
     sets = [forests, *([heldout] if isinstance(heldout, Forests) else [])]
     pools: list[NBest | None] = [None] * len(sets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,51 @@ def test_convert_forests(run: Run) -> None:
         ran = run("convert", *wrong)
         assert ran.code == 2
         assert ran.err.startswith("nbest: ")
+
+
+def test_pruning_by_own_weights_is_not_too_sharp(run: Run) -> None:
+    """Weights of a recogniser are large: as they are, all but the best derivation would go."""
+    forests = read_forests("dev.forests.jsonl")
+    write_forests(replace(forests, own_weights={"am": 50.0, "lm": 50.0}), "own.forests.jsonl")
+    for options, least in (((), 400), (("--gamma", "1"), 0)):
+        ran = run("convert", "own.forests.jsonl", "x.forests.jsonl", "--prune", "0.01", *options)
+        assert ran.code == 0, ran.err
+        assert "edges are left" in ran.err
+        assert read_forests("x.forests.jsonl").edges > least
+    assert read_forests("x.forests.jsonl").edges < 300
+    ran = run("convert", "dev.forests.jsonl", "x.forests.jsonl", "--model", "model.json")
+    assert ran.code == 2
+    assert "--top" in ran.err
+
+
+def test_empty_forests_are_told(run: Run) -> None:
+    line = '{"id": "none", "references": ["x y"], "features": ["am", "lm", "noise"], "root": null, "nodes": []}'
+    lines = Path("dev.forests.jsonl").read_text().splitlines()
+    Path("some.forests.jsonl").write_text("\n".join([*lines, line.replace('"root": null, ', "")]) + "\n")
+    ran = run("tune", "some.forests.jsonl", "--metric", "wer", "--method", "likelihood", "-o", "model.json")
+    assert ran.code == 0, ran.err
+    assert "1 segments have nothing to choose from" in ran.err
+    Path("none.forests.jsonl").write_text(line.replace('"root": null, ', "") + "\n")
+    for method in ("risk", "likelihood", "mert"):
+        ran = run("tune", "none.forests.jsonl", "--metric", "wer", "--method", method)
+        assert ran.code == 2
+        assert ran.err.startswith("nbest: ")
+
+
+def test_lists_as_forests_keep_their_order(run: Run) -> None:
+    write_forests(forests_of(toy_lists(1)), "plain.forests.jsonl")
+    assert run("convert", "plain.forests.jsonl", "back.jsonl", "--top", "3").code == 0
+    lists, back = toy_lists(1), nbest.read("back.jsonl")
+    assert [back.texts[h] for h in back.offsets[:-1][back.lengths > 0]] == [
+        lists.texts[h] for h in lists.offsets[:-1][lists.lengths > 0]
+    ]
+
+
+def test_options_of_formats_are_checked(run: Run) -> None:
+    for option, message in (("floor=x", "a number"), ("fillers=7", "true or false"), ("nonsense=1", "no option")):
+        ran = run("convert", "dev.forests.jsonl", "x.jsonl", "--from", "slf", "--option", option)
+        assert ran.code == 2
+        assert message in ran.err
 
 
 def test_commands_of_lists_say_what_to_do(run: Run) -> None:

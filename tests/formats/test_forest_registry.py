@@ -83,7 +83,7 @@ def test_unknown_contents_list_the_formats(tmp_path: Path) -> None:
         read_forests(tmp_path / "empty")
     with pytest.raises(FormatError, match=r"none: cannot be read"):
         read_forests(tmp_path / "none")
-    with pytest.raises(FormatError, match=r"not in a known format"):
+    with pytest.raises(FormatError, match=r"a directory without any file of a known format"):
         read_any(tmp_path)
 
 

@@ -83,6 +83,19 @@ def test_risk_gradient_equals_differences(seed, order):
     np.testing.assert_allclose(both(risk, weights, shard)[1], expected, rtol=1e-6, atol=1e-7)
 
 
+def test_two_formulas_on_one_shard():
+    """What the second pass keeps for one set of statistics is not used for another."""
+    forests = toy_forests(3, forests=6)
+    stats = np.random.default_rng(1).normal(size=(forests.edges, 4))
+    shard = ForestShard(forests, np.ones(3), stats).blocked
+    fresh = ForestShard(forests, np.ones(3), stats).blocked
+    weights, none = np.array([0.5, -1.0, 2.0]), np.zeros(0)
+    shard.posteriors(weights, 1.0, none, np.array([[0, 1]]), 1)
+    found = shard.posteriors(weights, 1.0, none, np.array([[2, 3]]), 1)
+    expected = fresh.posteriors(weights, 1.0, none, np.array([[2, 3]]), 1)
+    assert np.array_equal(found.covariance, expected.covariance)
+
+
 def test_shards_add_up_and_threads_do_not_matter():
     forests = toy_forests(3, forests=12)
     metric = F1()

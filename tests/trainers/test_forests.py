@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.corpus import Forests
 from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
@@ -122,6 +123,24 @@ def test_what_cannot_be_trained_on_is_refused(name, what):
 def test_cobleu_wants_bleu():
     with pytest.raises(CapabilityError, match="BLEU only"):
         nbest.MaxCoBLEU().fit(sausages(1).with_metric(WER()))
+
+
+@pytest.mark.parametrize("steps", [10, 100, 1000])
+def test_a_sum_that_never_differs_has_no_scale(steps):
+    """Chains of three parallel edges: one feature is 1 on each step, so the same in all derivations."""
+    count = 1 + 3 * steps
+    forests = Forests(
+        node_offsets=np.array([0, steps + 1]),
+        edge_offsets=np.concatenate([[0], 1 + 3 * np.arange(steps + 1)]),
+        tail_offsets=np.concatenate([[0], np.arange(count)]),
+        tails=np.repeat(np.arange(steps), 3),
+        features=np.stack([np.full(count, 0.7), np.random.default_rng(steps).normal(size=count)], axis=1),
+        feature_names=("covered", "other"),
+        ids=("0",),
+    )
+    scale = forest_scale(forests)
+    assert scale[0] == 0.0
+    assert scale[1] > 1.0
 
 
 @pytest.mark.parametrize("seed", range(5))

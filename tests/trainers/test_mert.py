@@ -255,7 +255,7 @@ def test_a_feature_without_a_match_is_named():
 
 def test_held_out_lists_without_a_feature_are_refused_at_once():
     corpus, trainer = toy_lists(), MERT()
-    with pytest.raises(ParameterError, match="the held-out lists have no feature 'third'"):
+    with pytest.raises(ParameterError, match="the held-out data have no feature 'third'"):
         trainer.fit(corpus, heldout=corpus.without_features(("third",)))
     assert trainer.result_ is None
 

@@ -1,0 +1,119 @@
+"""What `nbest decode translator` does, once its arguments are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nbest.cli.console import Console
+from nbest.corpus import Forests
+from nbest.decisions import DECISIONS
+from nbest.errors import FormatError, ParameterError, look_up
+from nbest.files import read_lines, write_text
+from nbest.forests.kbest import kbest
+from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target, write, write_forests
+from nbest.model import LogLinear, load
+from nbest.systems.translator import Translator
+
+_BATCH = 200  # sentences decoded at a time where only texts are wanted
+_STRINGS = 1000  # that consensus and mbr choose from
+
+
+@dataclass(frozen=True)
+class DecodeCall:
+    """The arguments of `nbest decode translator`."""
+
+    system: str
+    text: str
+    output: str
+    to: str | None
+    model: str | None
+    refs: list[str] | None
+    beam: int
+    span_limit: int
+    k: int
+    decision: str
+    longest: int
+    raw: bool
+    threads: int | None
+    quiet: bool
+
+
+def run(call: DecodeCall) -> None:
+    """Read, translate, write."""
+    console = Console(quiet=call.quiet)
+    wanted = _wanted(call)
+    system = Translator.load(call.system)
+    model = LogLinear(system.weights) if call.model is None else load(call.model)
+    texts = read_lines(call.text)
+    references = _references(call, system, len(texts))
+    decide = look_up(DECISIONS, call.decision, "decision")
+    with console.progress("translating") as update:
+        if wanted == "text":
+            lines: list[str] = []
+            for forests in _batches(call, system, model, texts, update):
+                k = 1 if call.decision in ("1best", "first") else _STRINGS
+                lists = kbest(forests, model.edge_scores(forests), k, distinct=k > 1, threads=call.threads).lists()
+                extra: dict[str, Any] = {"forests": forests} if k > 1 else {}
+                assert lists.texts is not None
+                lines += [lists.texts[h] if h >= 0 else "" for h in decide(model, lists, **extra)]
+            write_text(call.output, "".join(f"{line if call.raw else system.text(line)}\n" for line in lines))
+        else:
+            forests = _forests(call, system, model, texts, 0, len(texts), update)
+            forests = replace(forests, references=references)
+            _write(call, forests, model, wanted)
+    console.say(f"{call.output}: {len(texts)} sentences")
+
+
+def _wanted(call: DecodeCall) -> str:
+    """text, or a format."""
+    if call.to == "text":
+        return "text"
+    if call.to is None and call.output == "-":
+        return "text"
+    return format_of_target(call.output, call.to) or "text"
+
+
+def _references(call: DecodeCall, system: Translator, count: int) -> tuple[tuple[str, ...], ...] | None:
+    if not call.refs:
+        return None
+    sides = []
+    for path in call.refs:
+        lines = read_lines(path)
+        if len(lines) != count:
+            raise FormatError(path, None, f"has {len(lines)} lines and {call.text} has {count}")
+        sides.append([" ".join(tokens) for tokens in system.tokens(lines, of_target=True)])
+    return tuple(zip(*sides, strict=True))
+
+
+def _batches(
+    call: DecodeCall, system: Translator, model: LogLinear, texts: list[str], update: Any
+) -> Iterator[Forests]:
+    for low in range(0, len(texts), _BATCH):
+        yield _forests(call, system, model, texts, low, min(low + _BATCH, len(texts)), update)
+
+
+def _forests(
+    call: DecodeCall, system: Translator, model: LogLinear, texts: list[str], low: int, high: int, update: Any
+) -> Forests:
+    return system.forests(
+        texts[low:high],
+        weights=model.weights,
+        ids=[str(i) for i in range(low, high)],
+        beam=call.beam,
+        span_limit=call.span_limit,
+        longest=call.longest,
+        threads=call.threads,
+        progress=lambda done, total: update(low + done, len(texts)),
+    )
+
+
+def _write(call: DecodeCall, forests: Forests, model: LogLinear, wanted: str) -> None:
+    if wanted in FOREST_FORMATS:
+        write_forests(forests, call.output, wanted)
+    elif wanted in FORMATS:
+        best = kbest(forests, model.edge_scores(forests), call.k, distinct=True, threads=call.threads)
+        write(best.lists(), call.output, wanted)
+    else:
+        raise ParameterError(f"--to must be text or a format of lists or forests, got {wanted!r}")

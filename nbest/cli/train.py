@@ -1,0 +1,99 @@
+"""`nbest train`: estimate base systems and their models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nbest.cli import options as o
+
+app = typer.Typer(
+    name="train",
+    help="Train base systems and their models from plain text.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command()
+def lm(
+    corpus: Annotated[
+        list[str],
+        typer.Argument(help="Text, one sentence a line, words between spaces (.gz, .xz too); - is stdin."),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Model: .nlm (loads at once), .arpa, .arpa.gz, .arpa.xz; - is stdout.")
+    ],
+    order: Annotated[int, typer.Option("--order", "-n", min=1, help="Longest n-grams.")] = 4,
+    cutoff: Annotated[
+        str,
+        typer.Option(
+            "--cutoff", help="Least count of n-grams of order 1, 2, ... that are kept; rarer words are <unk>."
+        ),
+    ] = "1",
+    prune: Annotated[
+        float, typer.Option("--prune", min=0.0, help="Leave out n-grams that change the perplexity by a smaller share.")
+    ] = 0.0,
+    heldout: Annotated[
+        list[str] | None, typer.Option("--heldout", help="Text to report the perplexity on; repeat for several.")
+    ] = None,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Estimate an n-gram language model: interpolated modified Kneser-Ney.
+
+    Use it as a feature of lists with nbest features add-lm, or with nbest tune --add lm:path=lm.nlm.
+
+    [bold]Examples[/bold]
+
+      nbest train lm train.en --order 4 -o lm.nlm
+
+      nbest train lm news.en.xz web.en.gz --order 5 --cutoff 1,1,2 --prune 1e-9 --heldout dev.en -o lm.arpa.gz
+    """
+    from nbest.cli.training_lm import TrainCall, run
+
+    run(TrainCall(corpus, output, order, cutoff, prune, heldout, threads, quiet, as_json))
+
+
+@app.command()
+def translator(
+    source: Annotated[str, typer.Argument(help="Source side, raw text, one sentence a line (.gz, .xz too).")],
+    target: Annotated[str, typer.Argument(help="Target side, line by line its translation.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="Directory of the translator.")],
+    languages: Annotated[
+        str, typer.Option("--languages", "-l", help="Codes of both languages, for their tokenisers: fr-en.")
+    ],
+    lm_text: Annotated[
+        list[str] | None,
+        typer.Option("--lm-text", help="Further text of the target language for the language model; repeat."),
+    ] = None,
+    lm_order: Annotated[int, typer.Option("--lm-order", min=1, max=4, help="Order of the language model.")] = 4,
+    longest: Annotated[int, typer.Option("--longest", min=1, max=20, help="Longest phrases, in words.")] = 7,
+    options: Annotated[int, typer.Option("--options", min=1, help="Translations kept of each phrase.")] = 20,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Train a phrase-based translator: tokens, language model, word alignment, phrase table.
+
+    A run that was stopped goes on after the last stage that was finished; with the same texts and settings there is
+    nothing to do.
+
+    [bold]Examples[/bold]
+
+      nbest train translator train.fr train.en --languages fr-en -o fr-en
+
+      nbest train translator train.es.xz train.en.xz -l es-en --lm-text news.en.gz --lm-order 3 -o es-en
+    """
+    from nbest.cli.training_translator import TrainCall, run
+    from nbest.errors import ParameterError
+    from nbest.systems.translator_train import Settings
+
+    first, dash, second = languages.partition("-")
+    if not dash:
+        raise ParameterError(f"--languages must be two codes, such as fr-en, got {languages!r}")
+    settings = Settings(longest=longest, options=options, lm_order=lm_order)
+    run(TrainCall(source, target, first, second, output, lm_text, settings, threads, quiet))

@@ -1,0 +1,85 @@
+"""Columns of an n-gram language model: how likely a hypothesis is as a sentence of the language."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbest.corpus import NBest, Texts
+from nbest.errors import CapabilityError, FormatError, ParameterError
+
+if TYPE_CHECKING:
+    from nbest.systems.ngram import LanguageModel
+
+
+def lm(corpus: NBest, path: str, sha256: str = "", name: str = "lm") -> NBest:
+    """Adds `name` and `name_oov`: log p of each hypothesis with its end, and its words that the model does not know.
+
+    Words of probability 0 (unknown ones, where the model has no <unk>) count in `name_oov` only. `path` is a language
+    model, ARPA or .nlm, relative to the current folder; `sha256` is what its checksum must be, if given.
+    """
+    _need_texts(corpus)
+    file = Path(str(path))
+    if sha256 and checksum(file) != sha256:
+        raise FormatError(file, None, "is another language model than the one this recipe was made with")
+    return add_lm(corpus, _load(str(file), _stamp(file)), name)
+
+
+def add_lm(
+    corpus: NBest,
+    model: LanguageModel,
+    name: str = "lm",
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> NBest:
+    """The lists with the columns `name` and `name_oov` of this model, in place of any of the same names."""
+    texts = _need_texts(corpus)
+    scores = model.score(texts, threads, progress)
+    names = (name, f"{name}_oov")
+    oov = scores.zero + (scores.unknown if np.isfinite(model.logprobs[0]) else 0.0)
+    return corpus.without_features(names).with_features(names, np.stack([scores.logprobs, oov], axis=1))
+
+
+def lm_recipe(corpus: NBest, path: str = "", name: str = "lm") -> dict[str, Any]:
+    """The recipe of `lm` for the language model in this file, with its checksum."""
+    if not path:
+        raise ParameterError("the feature 'lm' needs the option 'path', a language model: lm:path=lm.nlm")
+    return {"kind": "lm", "path": str(path), "sha256": checksum(Path(str(path))), "name": str(name)}
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        hint = "the language model of a feature; a relative path starts at the current folder"
+        raise FormatError(path, None, f"cannot be read: {error.strerror or error} ({hint})") from None
+
+
+def _need_texts(corpus: NBest) -> Texts:
+    if corpus.texts is None:
+        raise CapabilityError("the feature 'lm' needs the texts of the hypotheses and these lists carry none")
+    return corpus.texts
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """What changes when a file does."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise FormatError(path, None, f"cannot be read: {error.strerror or error}") from None
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=2)
+def _load(path: str, stamp: tuple[int, int]) -> LanguageModel:
+    from nbest.systems.ngram_file import load_lm
+
+    return load_lm(path)
