@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import forest_kbest, forest_mert, forests, kernels, language_model, methods, reading, risk, searching
+from benchmarks import (
+    alignment,
+    decoding,
+    forest_kbest,
+    forest_mert,
+    forests,
+    kernels,
+    language_model,
+    methods,
+    reading,
+    risk,
+    searching,
+)
 
 BENCHMARKS = {
     "reading": reading.main,
@@ -16,6 +28,8 @@ BENCHMARKS = {
     "forest-kbest": forest_kbest.main,
     "forest-mert": forest_mert.main,
     "language-model": language_model.main,
+    "alignment": alignment.main,
+    "decoding": decoding.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

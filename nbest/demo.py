@@ -18,6 +18,9 @@ from nbest.forests.oracle import forest_oracle
 from nbest.forests.pruning import prune as prune_forests
 from nbest.forests.sampling import sample
 from nbest.metrics import BLEU, METRICS, External, make_metric
+from nbest.systems.itg import Decoder
+from nbest.systems.itg_options import SentenceOptions
+from nbest.systems.ngram_estimate import KneserNey
 from nbest.trainers import MERT, GridSearch, MaxCoBLEU, MaxLikelihood, MinRisk, RandomSearch, SoftBLEU
 
 SETS = ("tune", "heldout", "test")
@@ -42,6 +45,9 @@ def _exercise_forests(lists_: NBest) -> None:
     sample(forests, scores, 2)
     prune_forests(forests, scores, gap=1.0)
     forest_oracle(forests)
+    lm = KneserNey(2).fit(Texts.of(["a b c", "b a"]))
+    option = SentenceOptions.of(2, [(0, 1, [0], [0.0] * 5), (1, 2, [1], [0.0] * 5)])
+    Decoder(lm, order=4).forests([option], [0.0] * 9, vocabulary=["a", "b"])
 
 
 def exercise() -> None:

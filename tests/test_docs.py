@@ -63,7 +63,9 @@ def test_commands_on_forests(capfd: pytest.CaptureFixture[str]) -> None:
     assert run_commands("docs/forests.md", capfd) >= 4
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/extending.md", "docs/features.md", "docs/forests.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/extending.md", "docs/features.md", "docs/forests.md", "docs/translator.md"]
+)
 def test_python_examples(name: str, tmp_path: Path) -> None:
     found = blocks(name, "python")
     assert found
