@@ -14,6 +14,7 @@ from typing import Any
 from nbest.errors import ConvergenceWarning
 
 _PATIENCE = 2.0  # seconds before progress is shown
+_BETWEEN = 10.0  # seconds between lines of progress where stderr is no terminal
 
 
 class Console:
@@ -74,6 +75,7 @@ class Console:
 class _Bar:
     def __init__(self, what: str) -> None:
         self.what, self.start = what, time.monotonic()
+        self.said = self.start
         self.bar: Any = None
         self.task: Any = None
         self.lock = threading.Lock()  # trainers report from several threads
@@ -83,6 +85,9 @@ class _Bar:
             self._update(done, total)
 
     def _update(self, done: int, total: int) -> None:
+        if not sys.stderr.isatty():
+            self._line(done, total)
+            return
         if self.bar is None:
             if time.monotonic() - self.start < _PATIENCE or done >= total:
                 return
@@ -94,6 +99,13 @@ class _Bar:
             self.bar.start()
             self.task = self.bar.add_task(self.what, total=total)
         self.bar.update(self.task, completed=done, total=total)
+
+    def _line(self, done: int, total: int) -> None:
+        """In a log file or pipe: a line now and then."""
+        now = time.monotonic()
+        if now - self.said >= _BETWEEN and done < total:
+            print(f"{self.what}: {done} of {total}", file=sys.stderr, flush=True)
+            self.said = now
 
     def close(self) -> None:
         if self.bar is not None:

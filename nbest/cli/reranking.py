@@ -42,6 +42,13 @@ def run(call: RerankCall) -> None:
     look_up(DECISIONS, call.decision, "decision")
     if call.model is None and call.decision != "first":
         raise ParameterError(f"nbest rerank --decision {call.decision} needs --model FILE")
+    for name, value, wanted in (
+        ("--order", call.order, ("consensus",)),
+        ("--gain", call.gain, ("mbr", "consensus")),
+        ("--gamma", call.gamma, ("mbr", "consensus")),
+    ):
+        if value is not None and call.decision not in wanted:
+            raise ParameterError(f"{name} is for --decision {' or '.join(wanted)}, not for {call.decision}")
     if call.model == "-" and "-" in call.test:
         raise ParameterError("only one input can come from standard input (-)")
     model = LogLinear({}) if call.model is None else load(call.model)

@@ -170,5 +170,7 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None
         f"{summary['metric']}: {before}tuned {number(summary['dev'])}, oracle {number(summary['oracle'])}"
         + (f"; held out {number(summary['heldout'])}" if "heldout" in summary else "")
     )
+    if not any(model.weights.values()):
+        console.warn("all weights are 0: no choice is better than another by this metric, or none could be found")
     strongest = sorted(model.weights.items(), key=lambda item: -abs(item[1]))[:20]
     console.table(("feature", "weight"), [(name, f"{weight:.6g}") for name, weight in strongest])
