@@ -75,8 +75,8 @@ class Training:
 
     def run(self) -> None:
         """Do what is missing."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.work.mkdir(exist_ok=True)
+        self._check_folder()
+        self.work.mkdir(parents=True, exist_ok=True)
         (self.folder / "manifest.json").unlink(missing_ok=True)  # until all is there
         texts = self._sums(self.source_path, self.target_path)
         tokens = self._stage("tokens", [texts, self.source, self.target, __version__], self._tokens)
@@ -93,6 +93,13 @@ class Training:
         }
         write_text(self.folder / "manifest.json", json.dumps(content, indent=2) + "\n")
 
+    def _check_folder(self) -> None:
+        """Never write into a directory of something else."""
+        if not self.folder.exists() or (self.folder.is_dir() and not any(self.folder.iterdir())):
+            return
+        if not self.work.is_dir():
+            raise FormatError(self.folder, None, "is there and is no translator in training; name another directory")
+
     @property
     def work(self) -> Path:
         """What training makes on the way."""
@@ -103,8 +110,7 @@ class Training:
 
     def _stage(self, name: str, made_from: list[Any], work: Callable[[], None]) -> str:
         """Do a stage unless it was done from the same; its mark, for the stages after it."""
-        path = self.work / "stages.json"
-        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        path, known = self.work / "stages.json", self._finished()
         mark = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
         if known.get(name) != mark:
             known.pop(name, None)
@@ -112,6 +118,14 @@ class Training:
             self.done.append(name)
             write_text(path, json.dumps({**known, name: mark}, indent=1) + "\n")
         return mark
+
+    def _finished(self) -> dict[str, str]:
+        """Marks of the stages that were finished; none where the file is missing or damaged."""
+        try:
+            known = json.loads((self.work / "stages.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return known if isinstance(known, dict) else {}
 
     def _tell(self, stage: str) -> Callable[[int, int], None]:
         return lambda done, total: None if self.progress is None else self.progress(stage, done, total)

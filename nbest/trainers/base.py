@@ -29,7 +29,7 @@ from nbest.optimisers.result import Result
 from nbest.trainers.sharpness import decision_gamma
 from nbest.types import Floats, Ints, Metric
 
-_SINGLE = 1 << 20  # entries from which features are kept in float32
+SINGLE = 1 << 20  # entries from which features are kept in float32
 _STRINGS = 100  # how many strings of a forest calibrate its posterior
 
 
@@ -86,7 +86,7 @@ class Problem(_Scaled):
 
     def shard(self) -> Shard:
         """The whole corpus as one shard with the metric's losses; large ones keep their features in float32."""
-        single = self.corpus.features.size > _SINGLE
+        single = self.corpus.features.size > SINGLE
         return Shard(self.corpus, self.scale, self.metric.losses(self.stats), single=single)
 
     def totals(self, scaled: Floats) -> Floats:
@@ -152,7 +152,7 @@ class ForestProblem(_Scaled):
     def shard(self) -> ForestShard:
         """All forests as one shard; large ones keep their features in float32."""
         forests, stats = self.additive
-        return ForestShard(forests, self.scale, stats, single=forests.features.size > _SINGLE)
+        return ForestShard(forests, self.scale, stats, single=forests.features.size > SINGLE)
 
     def totals(self, scaled: Floats) -> Floats:
         """[M] statistics, as sums over edges, of the best derivations under these weights."""

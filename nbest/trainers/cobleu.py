@@ -17,11 +17,9 @@ from nbest.objectives import value_and_gradient
 from nbest.objectives.cobleu import CoBLEU, NgramShard
 from nbest.optimisers import OPTIMISERS
 from nbest.optimisers.result import Result
-from nbest.trainers.base import ForestProblem, finish, forest_corpus_scale, prepare_forests, score_of
+from nbest.trainers.base import SINGLE, ForestProblem, finish, forest_corpus_scale, prepare_forests, score_of
 from nbest.trainers.mert import MERT
 from nbest.types import Floats
-
-_SINGLE = 1 << 20  # entries from which features are kept in float32
 
 
 @dataclass
@@ -62,7 +60,7 @@ class MaxCoBLEU:
         if not isinstance(metric, BLEU):
             raise CapabilityError(f"MaxCoBLEU trains on BLEU only, and the metric is {metric.name}; use risk or mert")
         problem = replace(problem, scale=forest_corpus_scale(forests, problem.scale))
-        shard = NgramShard.of(forests, metric, problem.scale, single=forests.features.size > _SINGLE)
+        shard = NgramShard.of(forests, metric, problem.scale, single=forests.features.size > SINGLE)
         begin = problem.start(self._start(corpus))
         self.result_ = self._run(problem, shard, begin, heldout)
         return finish(self, problem, self.result_, heldout, calibrate=False)

@@ -118,6 +118,24 @@ def test_training_goes_on_where_it_stopped(trained: Path, tmp_path: Path) -> Non
     assert changed.done == ["tokens", "lm", "alignment", "phrases"]
 
 
+def test_a_damaged_list_of_stages_means_to_begin_again(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "copy")
+    (tmp_path / "copy" / "model" / "work" / "stages.json").write_text('{"tok')
+    again = training(tmp_path / "copy")
+    again.run()
+    assert again.done == ["tokens", "lm", "alignment", "phrases"]
+
+
+def test_other_directories_are_left_alone(trained: Path, tmp_path: Path) -> None:
+    for side in ("fr", "en"):
+        shutil.copy(trained / f"train.{side}", tmp_path)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "manifest.json").write_text("mine")
+    with pytest.raises(FormatError, match="name another directory"):
+        training(tmp_path).run()
+    assert (tmp_path / "model" / "manifest.json").read_text() == "mine"
+
+
 def test_bad_corpora(tmp_path: Path) -> None:
     (tmp_path / "train.fr").write_text("un\ndeux\n")
     (tmp_path / "train.en").write_text("one\n")
