@@ -225,6 +225,37 @@ def learning(
 
 
 @app.command(context_settings=_FURTHER)
+def path(
+    lists: o.Lists,
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    k: Annotated[int, typer.Option("--k", min=1, help="Hypotheses that MERT gets of each forest in a round.")] = 200,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds of MERT at most.")] = 20,
+    iterations: Annotated[int, typer.Option("--iterations", min=1, help="Steps of CoBLEU at most.")] = 200,
+    optimiser: Annotated[
+        str, typer.Option("--optimiser", help="Of CoBLEU: lbfgs, or adaptive, the paper's.")
+    ] = "lbfgs",
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    seed: Seed = 1,
+    quiet: o.Quiet = False,
+) -> None:
+    """How smoothly training on forests reaches its end: MERT over growing k-best lists, and CoBLEU.
+
+    [bold]Example[/bold]
+
+      nbest study path dev.forests.jsonl.gz --metric bleu --tokenize none --k 200 -o path
+    """
+    call = StudyCall("path", locals(), output, quiet)
+    call.run(call.forests(), k=k, rounds=rounds, iterations=iterations, optimiser=optimiser, seed=seed, threads=threads)
+
+
+@app.command(context_settings=_FURTHER)
 def starts(
     lists: o.Lists,
     refs: o.Refs = None,

@@ -11,7 +11,7 @@ from nbest.cli import options as o
 
 if TYPE_CHECKING:
     from nbest.cli.console import Console
-    from nbest.corpus import NBest
+    from nbest.corpus import Forests, NBest
     from nbest.model import LogLinear
 
 _LISTS = ("refs", "metric", "tokenize", "lowercase", "column", "scores", "format")
@@ -70,6 +70,16 @@ class StudyCall:
         o.refuse_rest(self.given, type(self.how.metric))
         source = Source(self.paths, self.refs, self.format) if paths is None else Source(paths, refs, self.format)
         return self.how.measured(read_lists(source, self.console))
+
+    def forests(self) -> Forests:
+        """The forests of the command with its metric; lists are forests of one node each."""
+        from nbest.cli.loading import Source, read_corpus
+        from nbest.corpus import Forests
+        from nbest.forests.derivations import forests_of
+
+        o.refuse_rest(self.given, type(self.how.metric))
+        corpus = self.how.measured(read_corpus(Source(self.paths, self.refs, self.format), self.console))
+        return corpus if isinstance(corpus, Forests) else forests_of(corpus)
 
     def sets(
         self, heldout: list[str] | None, heldout_refs: list[str] | None, share: float, seed: int

@@ -1,6 +1,6 @@
 """Studies: what lists, metrics and trainers look like, as data and as a picture.
 
-Each is a function of lists that returns rows and a picture; `nbest study NAME` is its command.
+Each is a function of lists (`path`: of forests) that returns rows and a picture; `nbest study NAME` is its command.
 Adding one is one file, one line of `STUDIES` and one command.
 """
 
@@ -11,6 +11,7 @@ from nbest.studies.base import Study
 from nbest.studies.bins import BinWeights, bins
 from nbest.studies.consensus import Consensus, consensus
 from nbest.studies.learning import Learning, learning
+from nbest.studies.path import Path, path
 from nbest.studies.sharpness import Sharpness, sharpness
 from nbest.studies.starts import Starts, starts
 from nbest.studies.surface import Surface, surface
@@ -20,6 +21,7 @@ STUDIES: dict[str, Callable[..., Study]] = {
     "bins": bins,
     "consensus": consensus,
     "learning": learning,
+    "path": path,
     "sharpness": sharpness,
     "starts": starts,
     "surface": surface,
@@ -32,6 +34,7 @@ __all__ = [
     "BinWeights",
     "Consensus",
     "Learning",
+    "Path",
     "Sharpness",
     "Starts",
     "Study",
@@ -40,6 +43,7 @@ __all__ = [
     "bins",
     "consensus",
     "learning",
+    "path",
     "sharpness",
     "starts",
     "surface",

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nbest.corpus import NBest
+from nbest.corpus import Forests, NBest
 from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, look_up
 from nbest.features import within_scale
 from nbest.files import write_text
@@ -82,9 +82,9 @@ def paths_of(out: str | Path) -> tuple[str, str]:
     return f"{stem}.jsonl", f"{stem}.svg"
 
 
-def about(corpus: NBest) -> dict[str, Any]:
-    """The fields of a study that come from its lists."""
-    _, metric = corpus.need_stats()
+def about(corpus: NBest | Forests) -> dict[str, Any]:
+    """The fields of a study that come from its lists or forests."""
+    metric = corpus.need_stats()[1] if isinstance(corpus, NBest) else corpus.need_metric()
     return {"metric": signature_of(corpus), "higher_is_better": bool(metric.higher_is_better)}
 
 

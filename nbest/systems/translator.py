@@ -146,9 +146,9 @@ def _options(
     table: PhraseTable, rows: Ints, starts: Ints, ends: Ints, missing: list[int], passed: list[int], words: int
 ) -> SentenceOptions:
     targets = table.targets[rows]
-    sizes = np.diff(table.target_offsets)[targets]
+    sizes = table.target_offsets[targets + 1] - table.target_offsets[targets]
     offsets = np.concatenate([[0], np.cumsum(np.concatenate([sizes, np.ones(len(missing), np.int64)]))])
-    places = np.repeat(table.target_offsets[:-1][targets] - offsets[: len(rows)], sizes) + np.arange(sizes.sum())
+    places = np.repeat(table.target_offsets[targets] - offsets[: len(rows)], sizes) + np.arange(sizes.sum())
     passing = np.zeros((len(missing), table.features.shape[1]), np.float32)
     passing[:, -1] = 1.0  # a phrase like any other
     return SentenceOptions(

@@ -23,6 +23,7 @@ ARGUMENTS = {
     "bins": ("--bins", "4", "--split", "0.25", "--variance", "0.5"),
     "consensus": ("--feature", "lm", "--model", "model.json", "--points", "5", "--range", "-1,2"),
     "learning": ("--methods", "likelihood,mert", "--sizes", "15,30", "--repeats", "2", "--restarts", "2"),
+    "path": ("--metric", "bleu", "--k", "5", "--rounds", "3"),
     "sharpness": ("--feature", "lm", "--model", "model.json", "--gamma", "1,10", "--range", "-2,3", "--points", "5"),
     "starts": ("--count", "2", "--feature", "lm", "--methods", "mert"),
     "surface": ("--x", "lm", "--y", "am", "--model", "model.json", "--points", "3"),

@@ -1,0 +1,101 @@
+"""How smoothly training reaches its end: MERT over k-best lists that grow, and CoBLEU over whole forests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nbest.corpus import Forests, NBest, merge
+from nbest.errors import ParameterError
+from nbest.forests.kbest import kbest
+from nbest.model import LogLinear
+from nbest.studies.base import Progress, Study, about, counting_failures
+from nbest.studies.charts import LineChart, Series
+from nbest.studies.picture import Picture
+from nbest.studies.svg import COLOURS
+from nbest.trainers.cobleu import MaxCoBLEU
+from nbest.trainers.mert import MERT
+from nbest.types import Floats
+
+
+@dataclass(frozen=True)
+class Path(Study):
+    """Rows: method, step, objective (what the method sees), metric (MERT: of the 1-best), relative (to the end)."""
+
+    name: ClassVar[str] = "path"
+
+    def largest_fall(self, method: str) -> float:
+        """By how much `relative` falls at most from the highest step so far to a later one."""
+        values = np.array([row["relative"] for row in self.chosen(method=method)])
+        return float((np.maximum.accumulate(values) - values).max(initial=0.0))
+
+    def picture(self) -> Picture:
+        """Each path divided by its own end, so that 1 is where it stops."""
+        series = []
+        for number, method in enumerate(("mert", "cobleu")):
+            rows = self.chosen(method=method)
+            steps, heights = [row["step"] for row in rows], [row["relative"] for row in rows]
+            name = {"mert": "MERT, 1-best", "cobleu": "CoBLEU"}[method]
+            series.append(Series(name, steps, heights, COLOURS[number], dots=method == "mert"))
+        chart = LineChart(series, "", "round of MERT, step of CoBLEU", "relative to the end")
+        subtitle = f"MERT: cumulative {self.settings['k']}-best lists; CoBLEU: whole forests; both start from 0"
+        return Picture("Paths of training", subtitle, [chart], width=560, height=360)
+
+
+def path(
+    forests: Forests,
+    *,
+    k: int = 200,
+    rounds: int = 20,
+    iterations: int = 200,
+    optimiser: str = "lbfgs",
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Path:
+    """Train from 0 by both methods, the forests standing in for a decoder.
+
+    MERT: the k best derivations under the current weights join the lists, MERT tunes on all lists so far, and the
+    1-best of the forests is measured; until no list grows, or for `rounds`. CoBLEU: one row a step of its optimiser.
+    """
+    if k < 1 or rounds < 1:
+        raise ParameterError(f"'k' and 'rounds' of the study path must be >= 1, got {k} and {rounds}")
+    rows: list[dict[str, Any]] = []
+    with counting_failures("runs"):
+        weights, pool = dict.fromkeys(forests.feature_names, 0.0), None
+        for step in range(rounds + 1):
+            best = _lists(forests, weights, k, threads)
+            pool, before = (best, 0) if pool is None else (merge(pool, best), pool.hypotheses)
+            seen = pool.score(LogLinear(weights).predict(pool))
+            rows.append({"method": "mert", "step": step, "objective": seen, "metric": best.score(best.offsets[:-1])})
+            if progress is not None:
+                progress(step, rounds + 1)
+            if pool.hypotheses == before or step == rounds:
+                break
+            weights = dict(MERT(seed=seed, threads=threads).fit(pool).weights)
+        trainer = MaxCoBLEU(iterations=iterations, optimiser=optimiser, seed=seed, threads=threads)
+        trainer.fit(forests)
+    assert trainer.result_ is not None
+    values = 100.0 * np.exp(-_taken(trainer.result_.history[-1]["path"]))
+    rows += [{"method": "cobleu", "step": at, "objective": float(value)} for at, value in enumerate(values)]
+    for method, key in (("mert", "metric"), ("cobleu", "objective")):
+        mine = [row for row in rows if row["method"] == method]
+        for row in mine:
+            row["relative"] = row[key] / mine[-1][key] if mine[-1][key] else 1.0
+    if progress is not None:
+        progress(rounds + 1, rounds + 1)
+    kept = {"k": k, "rounds": rounds, "iterations": iterations, "optimiser": optimiser, "seed": seed}
+    return Path(**about(forests), settings=kept, rows=tuple(rows))
+
+
+def _taken(values: list[float]) -> Floats:
+    """The values of the steps that were taken; trials that did not lower the value were not."""
+    tried = np.array(values)
+    return tried[np.append(True, tried[1:] < np.minimum.accumulate(tried)[:-1])]
+
+
+def _lists(forests: Forests, weights: dict[str, float], k: int, threads: int | None) -> NBest:
+    """The k best texts of each forest, best first."""
+    return kbest(forests, LogLinear(weights).edge_scores(forests), k, distinct=True, threads=threads).lists()
