@@ -272,16 +272,21 @@ def finish(
     if result.status != "converged":
         warnings.warn(f"{type(trainer).__name__}: {result.message}", ConvergenceWarning, stacklevel=3)
     model = calibrated(problem, result.weights) if calibrate else problem.model(result.weights)
-    scores = {"dev": score_of(model, problem.corpus)}
+    return finished(trainer, model, problem.corpus, heldout)
+
+
+def finished(trainer: Any, model: LogLinear, corpus: NBest | Forests, heldout: NBest | Forests | None) -> LogLinear:
+    """The model with its dev and held-out scores, and with what is said of the trainer in its file."""
+    scores = {"dev": score_of(model, corpus)}
     if heldout is not None:
         scores["heldout"] = score_of(model, heldout)
     return replace(
         model,
-        metric=signature_of(problem.corpus),
+        metric=signature_of(corpus),
         trainer=describe(trainer),
         scores_=scores,
         seed=getattr(trainer, "seed", None),
-        gamma=decision_gamma(model, problem.corpus if heldout is None else heldout),
+        gamma=decision_gamma(model, corpus if heldout is None else heldout),
     )
 
 
