@@ -22,7 +22,7 @@ from nbest.types import Floats
 
 @dataclass(frozen=True)
 class Path(Study):
-    """Rows: method, step, objective (what the method sees), metric (MERT: of the 1-best), relative (to the end)."""
+    """Rows: method, step, objective (MERT: on the lists it had), metric (MERT: of the 1-best), relative to the end."""
 
     name: ClassVar[str] = "path"
 
@@ -64,17 +64,18 @@ def path(
         raise ParameterError(f"'k' and 'rounds' of the study path must be >= 1, got {k} and {rounds}")
     rows: list[dict[str, Any]] = []
     with counting_failures("runs"):
-        weights, pool = dict.fromkeys(forests.feature_names, 0.0), None
+        weights, pool, seen = dict.fromkeys(forests.feature_names, 0.0), None, 0.0
         for step in range(rounds + 1):
             best = _lists(forests, weights, k, threads)
             pool, before = (best, 0) if pool is None else (merge(pool, best), pool.hypotheses)
-            seen = pool.score(LogLinear(weights).predict(pool))
-            rows.append({"method": "mert", "step": step, "objective": seen, "metric": best.score(best.offsets[:-1])})
+            reached = best.score(best.offsets[:-1])
+            rows.append({"method": "mert", "step": step, "objective": seen or reached, "metric": reached})
             if progress is not None:
                 progress(step, rounds + 1)
             if pool.hypotheses == before or step == rounds:
                 break
-            weights = dict(MERT(seed=seed, threads=threads).fit(pool).weights)
+            model = MERT(seed=seed, threads=threads).fit(pool)
+            weights, seen = dict(model.weights), model.scores_["dev"]
         trainer = MaxCoBLEU(iterations=iterations, optimiser=optimiser, seed=seed, threads=threads)
         trainer.fit(forests)
     assert trainer.result_ is not None

@@ -32,6 +32,7 @@ def test_rows_are_rounds_of_mert_and_steps_of_cobleu() -> None:
     assert [row["step"] for row in mert] == list(range(len(mert)))
     assert mert[-1]["relative"] == cobleu[-1]["relative"] == 1.0
     assert mert[-1]["metric"] > mert[0]["metric"]
+    assert mert[1]["objective"] >= mert[0]["objective"]  # tuned on the lists of step 0
     zero = kbest(corpus, np.zeros(corpus.edges), 1).lists()
     assert mert[0]["metric"] == pytest.approx(zero.score(zero.offsets[:-1]))
     trainer = MaxCoBLEU(iterations=8)
