@@ -1,0 +1,118 @@
+"""What `nbest decode tagger` does, once its arguments are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nbest.cli.console import Console, print_json
+from nbest.errors import ParameterError
+from nbest.files import decode, read_bytes, split_lines, write_text
+from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target, write, write_forests
+from nbest.formats.conllu import Sentence, conllu_of, looks_like_conllu, sentence_of, write_conllu
+from nbest.model import LogLinear, load
+from nbest.systems.tagger import Tagger
+from nbest.systems.tagger_report import TagAccuracy, gold_tags
+
+_SUFFIXES = (".conllu", ".conllu.gz", ".conllu.xz")
+Gold = list[tuple[str, ...]] | None
+_SHOWN = 5  # unknown tags that are named
+
+
+@dataclass(frozen=True)
+class DecodeCall:
+    """The arguments of `nbest decode tagger`."""
+
+    system: str
+    text: str
+    output: str
+    to: str | None
+    model: str | None
+    k: int
+    threads: int | None
+    quiet: bool
+    as_json: bool
+
+
+def run(call: DecodeCall) -> None:
+    """Read, tag, write; report the accuracy where there are gold tags."""
+    if call.as_json and call.output == "-":
+        raise ParameterError("the tags and --json cannot both go to standard output; name a file with -o")
+    console = Console(quiet=call.quiet)
+    format_of_target(call.output, None if call.to in (None, "text", "conllu") else call.to)  # unknown: said at once
+    tagger = Tagger.load(call.system)
+    model = None if call.model is None else load(call.model)
+    content = decode(call.text, read_bytes(call.text))
+    is_treebank = looks_like_conllu(content)
+    sentences = conllu_of(call.text, content) if is_treebank else _sentences(content)
+    gold = _gold(console, tagger, sentences) if is_treebank else None
+    found = _tag(call, console, _wanted(call, is_treebank), tagger, model, sentences, gold)
+    console.say(f"{call.output}: {len(sentences)} sentences")
+    if gold is not None:
+        words = [sentence.forms for sentence in sentences]
+        _report(call, console, tagger, TagAccuracy.of(tagger, words, gold, found))
+
+
+def _gold(console: Console, tagger: Tagger, sentences: list[Sentence]) -> Gold:
+    gold, missing = gold_tags(sentences, tagger.column)
+    if 0 < missing < sum(map(len, sentences)):
+        name = tagger.column.upper()
+        console.warn(f"{missing} words have no {name}: no accuracy is reported, no references are kept")
+    return gold
+
+
+def _sentences(content: str) -> list[Sentence]:
+    return [sentence_of(line.split()) for line in split_lines(content)]
+
+
+def _wanted(call: DecodeCall, is_treebank: bool) -> str:
+    """text, conllu, or a format of lists or forests; where nothing tells, as the input."""
+    if call.to in ("text", "conllu"):
+        return call.to
+    if call.to is None and call.output.endswith(_SUFFIXES):
+        return "conllu"
+    as_input = "conllu" if is_treebank else "text"
+    if call.to is None and call.output == "-":
+        return as_input
+    return format_of_target(call.output, call.to) or as_input
+
+
+def _tag(
+    call: DecodeCall,
+    console: Console,
+    wanted: str,
+    tagger: Tagger,
+    model: LogLinear | None,
+    sentences: list[Sentence],
+    gold: Gold,
+) -> list[list[str]]:
+    """Tag and write; the best tags of each sentence."""
+    words = [sentence.forms for sentence in sentences]
+    k = call.k if wanted in FORMATS else 1
+    with console.progress("tagging") as update:
+        lists = tagger.lists(words, k, model=model, references=gold, threads=call.threads, progress=update)
+    assert lists.texts is not None
+    found = [lists.texts[h].split() for h in lists.offsets[:-1].tolist()]
+    if wanted == "conllu":
+        write_conllu((s.with_column(tagger.column, row) for s, row in zip(sentences, found, strict=True)), call.output)
+    elif wanted == "text":
+        write_text(call.output, "".join(f"{' '.join(row)}\n" for row in found))
+    elif wanted in FOREST_FORMATS:
+        write_forests(tagger.forests(words, references=gold, threads=call.threads), call.output, wanted)
+    else:
+        write(lists, call.output, wanted)
+    return found
+
+
+def _report(call: DecodeCall, console: Console, tagger: Tagger, accuracy: TagAccuracy) -> None:
+    console.say(str(accuracy))
+    if accuracy.foreign:
+        named = sorted(accuracy.foreign, key=lambda tag: -accuracy.foreign[tag])
+        more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+        shown = ", ".join(f"{tag} ({accuracy.foreign[tag]})" for tag in named[:_SHOWN])
+        console.warn(
+            f"{sum(accuracy.foreign.values())} words have a {tagger.column.upper()} that the tagger was not trained on "
+            f"and cannot get right: {shown}{more}"
+        )
+    if call.as_json:
+        sizes = {"known_words": accuracy.known, "unknown_words": accuracy.unknown}
+        print_json({"output": call.output, "accuracy": accuracy.percentages(), **sizes})
