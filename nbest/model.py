@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ import numpy as np
 from nbest import __version__, segments
 from nbest.corpus import Forests, NBest
 from nbest.errors import CapabilityError, FormatError, ParameterError, look_up
-from nbest.features import FEATURES, apply_recipes
+from nbest.features import FEATURES, RESTRICTED, apply_recipes, restrict_recipes
 from nbest.files import decode, read_bytes, write_text
-from nbest.model_arrays import attach, detach, save_arrays
+from nbest.model_arrays import attach, detach, drop_arrays, pack_weights, save_arrays, unpack_weights
 from nbest.types import Floats, Ints
 
 MODEL_FORMAT = "nbest-model/1"
+_MANY = 10_000  # sparse weights from which they are kept as arrays
 _LARGEST = 1e300  # sum of the sizes of all edge scores; sums over derivations must not overflow either
 
 
@@ -55,22 +57,27 @@ class LogLinear:
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
-        for name, weight in self.weights.items():
-            if not np.isfinite(weight):
-                raise ParameterError(f"weights of LogLinear must be finite, got {weight} for {name!r}")
+        values = np.fromiter(self.weights.values(), np.float64, len(self.weights))
+        odd = np.flatnonzero(~np.isfinite(values))
+        if len(odd):
+            name, weight = list(self.weights.items())[odd[0]]
+            raise ParameterError(f"weights of LogLinear must be finite, got {weight} for {name!r}")
+
+    @cached_property
+    def _needed(self) -> tuple[Mapping[str, Any], ...]:
+        """The recipes, without columns whose weight is 0 where a recipe can do without."""
+        if not any(recipe["kind"] in RESTRICTED for recipe in self.features):
+            return self.features
+        return restrict_recipes(self.features, [name for name, weight in self.weights.items() if weight])
 
     def prepare(self, corpus: NBest) -> NBest:
-        """The lists with the columns that this model adds."""
-        return apply_recipes(corpus, self.features)
+        """The lists with the columns that this model adds; of n-grams only those that have a weight."""
+        return apply_recipes(corpus, self._needed)
 
     def scores(self, corpus: NBest) -> Floats:
         """[H] score of each hypothesis. Every weight must find its feature; features without a weight count 0."""
         corpus = self.prepare(corpus)
-        known = set(corpus.feature_names) | set(corpus.sparse_names)
-        missing = [name for name in self.dense or self.weights if name not in known]
-        if missing and (self.dense or corpus.sparse is None):
-            have = ", ".join(corpus.feature_names) or "none"
-            raise ParameterError(f"the model has a weight for {missing[0]!r} and these lists do not; they have {have}")
+        self._check_features(corpus)
         dense = np.array([self.weights.get(name, 0.0) for name in corpus.feature_names])
         scores = np.zeros(corpus.hypotheses)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -82,6 +89,18 @@ class LogLinear:
         if not np.isfinite(scores).all():
             raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
         return scores
+
+    def _check_features(self, corpus: NBest) -> None:
+        """Whether lists have the features of the weights; a sparse one that no hypothesis has may be missing."""
+        if not self.dense and corpus.sparse is not None:
+            return
+        missing = [name for name in self.dense or self.weights if name not in corpus.feature_names]
+        if missing and corpus.sparse is not None:
+            known = set(corpus.sparse_names)
+            missing = [name for name in missing if name not in known]
+        if missing:
+            have = ", ".join(corpus.feature_names) or "none"
+            raise ParameterError(f"the model has a weight for {missing[0]!r} and these lists do not; they have {have}")
 
     def edge_scores(self, forests: Forests) -> Floats:
         """[E] score of each edge of forests; that of a derivation is their sum."""
@@ -113,12 +132,18 @@ class LogLinear:
         return segments.softmax(gamma * self.scores(corpus), corpus.offsets)
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON, with arrays of its features beside it as .npz; nothing is left half-written."""
-        recipes, arrays = detach(self.features)
+        """Write the model as JSON, with its arrays beside it as .npz; nothing is left half-written.
+
+        More than 10,000 sparse weights are arrays too, those that are 0 left out. An .npz of a model that was there
+        before and is not needed any more is removed.
+        """
+        weights, many = self._by_place()
+        recipes, arrays = detach([*map(_without_columns, self.features), *([pack_weights(many)] if many else [])])
         content = {
             "format": MODEL_FORMAT,
             "kind": "loglinear",
-            "weights": {name: float(weight) for name, weight in self.weights.items()},
+            "weights": weights,
+            **({"sparse_weights": recipes.pop()} if many else {}),
             "features": recipes,
             **({"dense": list(self.dense)} if self.dense else {}),
             "metric": self.metric,
@@ -131,6 +156,22 @@ class LogLinear:
         if arrays:
             content["arrays"] = save_arrays(path, arrays)
         write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        if not arrays:
+            drop_arrays(path)
+
+    def _by_place(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Weights for the JSON, and those for arrays."""
+        weights = {name: float(weight) for name, weight in self.weights.items()}
+        if len(weights) - len(self.dense) <= _MANY:
+            return weights, {}
+        dense = {name: weights[name] for name in self.dense if name in weights}
+        many = {name: weight for name, weight in weights.items() if name not in dense and (weight or not dense)}
+        return (dense, many) if len(many) > _MANY else (dense | many, {})
+
+
+def _without_columns(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe as the file keeps it: the names of the weights say which columns are needed."""
+    return {key: value for key, value in recipe.items() if key != "columns" or recipe["kind"] not in RESTRICTED}
 
 
 def _plain(value: Any) -> Any:
@@ -163,6 +204,9 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
     for name, weight in weights.items():
         if not _is_number(weight):
             raise FormatError(path, None, f"the weight of {name!r} must be a finite number, got {str(weight)[:40]}")
+    many = content.get("sparse_weights", {})
+    if not isinstance(many, dict):
+        raise FormatError(path, None, f"'sparse_weights' must be an object, got {str(many)[:40]}")
     recipes = content.get("features", [])
     if not isinstance(recipes, list) or not all(
         isinstance(r, dict) and str(r.get("kind")) in FEATURES for r in recipes
@@ -175,9 +219,13 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
     gamma = content.get("gamma", 1.0)
     if not _is_number(gamma) or gamma < 0:
         raise FormatError(path, None, f"'gamma' must be a number >= 0, got {str(gamma)[:40]}")
+    *features, packed = attach(path, [*recipes, many], content.get("arrays"))
+    weights = {name: float(weight) for name, weight in weights.items()}
+    if many:
+        weights |= unpack_weights(path, packed, weights)
     return LogLinear(
-        weights={name: float(weight) for name, weight in weights.items()},
-        features=attach(path, recipes, content.get("arrays")),
+        weights=weights,
+        features=_restricted(path, features, weights),
         dense=_names(path, content.get("dense", [])),
         metric=str(content.get("metric", "")),
         trainer=_mapping(path, content, "trainer"),
@@ -186,6 +234,16 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
         gamma=float(gamma),
         versions=_mapping(path, content, "versions"),
     )
+
+
+def _restricted(
+    path: str | Path, features: list[dict[str, Any]], weights: Mapping[str, float]
+) -> tuple[Mapping[str, Any], ...]:
+    """Recipes with the columns that the weights name."""
+    try:
+        return restrict_recipes(features, [name for name, weight in weights.items() if weight])
+    except ParameterError as error:
+        raise FormatError(path, None, f"a recipe of the model is not as it should be: {error}") from None
 
 
 def _names(path: str | Path, value: Any) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from nbest.errors import CapabilityError, FormatError
 from nbest.files import replacing
 
 _KEY = "array"
+_OURS = r"\d+\..+"  # names of arrays: number of the recipe, then its keys
 
 
 def detach(recipes: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
@@ -42,13 +44,89 @@ def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> dict[str,
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise CapabilityError(f"arrays of a model must hold numbers or text, got Python objects in {name!r}")
-    side = Path(path).with_name(f"{Path(path).name}.npz")  # not the model's name, nor another's arrays
+    side = _beside(path)
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
     data = packed.getvalue()
     with replacing(side) as file:
         file.write(data)
     return {"file": side.name, "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _beside(path: str | Path) -> Path:
+    """The file for the arrays of a model: not the model's own name, nor that of another's arrays."""
+    return Path(path).with_name(f"{Path(path).name}.npz")
+
+
+def drop_arrays(path: str | Path) -> None:
+    """Remove the arrays of a model that was written here before, after one without arrays took its place.
+
+    Only an .npz whose arrays have names as ours is removed; another file of that name is none of ours.
+    """
+    if str(path) == "-" or not _beside(path).is_file():
+        return
+    try:
+        with zipfile.ZipFile(_beside(path)) as packed:
+            names = packed.namelist()
+        if names and all(re.fullmatch(rf"{_OURS}\.npy", name) for name in names):
+            _beside(path).unlink()
+    except (OSError, zipfile.BadZipFile):
+        return  # not to be read or removed: it does no harm, the model does not name it
+
+
+# many weights ---------------------------------------------------------------------------------------------------
+
+
+def pack_weights(weights: Mapping[str, float]) -> dict[str, np.ndarray]:
+    """Weights as arrays: names as UTF-8 one after the other, where each of them ends, and values."""
+    names = [name.encode("utf-8") for name in weights]
+    return {
+        "names": np.frombuffer(b"".join(names), np.uint8),
+        "ends": np.cumsum(np.fromiter(map(len, names), np.int64, len(names))),
+        "values": np.fromiter(weights.values(), np.float64, len(names)),
+    }
+
+
+def unpack_weights(path: str | Path, arrays: Mapping[str, Any], others: Mapping[str, float]) -> dict[str, float]:
+    """The weights of `pack_weights`; none may be twice there or among `others`."""
+    names = _one(path, arrays, "names", np.uint8)
+    ends = _one(path, arrays, "ends", np.int64)
+    values = _one(path, arrays, "values", np.float64)
+    bounds = np.concatenate([np.zeros(1, np.int64), ends])
+    if len(ends) != len(values) or (np.diff(bounds) < 0).any() or bounds[-1] != len(names):
+        raise FormatError(path, None, "'sparse_weights' need as many ends of names as values, rising to the last byte")
+    if not np.isfinite(values).all():
+        raise FormatError(path, None, "the sparse weights must be finite numbers, and some are not")
+    found = _cut(path, names, bounds)
+    weights = dict(zip(found, values.tolist(), strict=True))
+    if len(weights) < len(found) or not weights.keys().isdisjoint(others):
+        raise FormatError(path, None, "some sparse weights are given twice")
+    return weights
+
+
+def _cut(path: str | Path, names: np.ndarray, bounds: np.ndarray) -> list[str]:
+    """Names out of their bytes, which are decoded once: cut by characters, of which continuing bytes are not first."""
+    first = np.append((names & 0xC0) != 0x80, True)
+    try:
+        text = names.tobytes().decode("utf-8")
+        if not first[bounds].all():
+            raise ValueError("one ends within a character")
+    except ValueError as error:
+        raise FormatError(path, None, f"the names of the sparse weights are not UTF-8: {error}") from None
+    if len(text) < len(names):
+        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(first)])[bounds]
+    places = bounds.tolist()
+    return [text[a:b] for a, b in zip(places[:-1], places[1:], strict=True)]
+
+
+def _one(path: str | Path, arrays: Mapping[str, Any], key: str, kind: type) -> np.ndarray:
+    array = arrays.get(key)
+    if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != 1:
+        raise FormatError(path, None, f"'sparse_weights' need an array {key!r} of {kind.__name__}")
+    return array
+
+
+# arrays put back ------------------------------------------------------------------------------------------------
 
 
 def attach(path: str | Path, recipes: Sequence[Mapping[str, Any]], said: Any) -> tuple[dict[str, Any], ...]:

@@ -1,4 +1,4 @@
-"""`nbest inspect`: what is in lists, and what is wrong with them."""
+"""`nbest inspect`: what is in lists, forests or a model, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,16 @@ def inspect(
     column: o.Column = None,
     scores: o.ScoresFile = None,
     format: o.FormatName = None,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", min=0, help="Of a model: how many of its strongest sparse features to show (20)."),
+    ] = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Show sizes, features and, with references, the scores of simple choices; find what breaks tuning.
 
-    Lists and forests (lattices, hypergraphs) alike.
+    Lists and forests (lattices, hypergraphs) alike. Of a model file: how it was tuned, its scores, its strongest
+    features.
 
     [bold]Examples[/bold]
 
@@ -35,7 +40,13 @@ def inspect(
       nbest inspect dev.nbest --refs dev.ref --metric bleu --against test.nbest --against-refs test.ref
 
       nbest inspect lattices/ --refs dev.ref --metric wer
+
+      nbest inspect model.json --top 50
     """
     from nbest.cli.inspecting import InspectCall, run
 
-    run(InspectCall(lists, refs, metric, against, against_refs, tokenize, lowercase, column, scores, format, as_json))
+    run(
+        InspectCall(
+            lists, refs, metric, against, against_refs, tokenize, lowercase, column, scores, format, top, as_json
+        )
+    )

@@ -9,9 +9,13 @@ from nbest.cli.console import Console, number, print_json
 from nbest.cli.loading import Measure, Source, measure, read_corpus, read_lists
 from nbest.cli.options import refuse_rest, separate
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError
+from nbest.errors import CapabilityError, ParameterError
 from nbest.forest_inspection import ForestInspection, inspect_forests
 from nbest.inspection import Inspection, inspect
+from nbest.model import load
+from nbest.model_inspection import ModelInspection, inspect_model, is_model
+
+_TOP = 20  # strongest features shown of a model
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class InspectCall:
     column: str | None
     scores: str | None
     format: str | None
+    top: int | None
     as_json: bool
 
 
@@ -35,6 +40,12 @@ def run(call: InspectCall) -> None:
     """Look, print."""
     console = Console()
     paths, given = separate(call.lists)
+    if call.format is None and any(is_model(path) for path in paths):
+        refuse_rest(given)
+        _look_at_model(paths, call, console)
+        return
+    if call.top is not None:
+        raise ParameterError(f"--top is for the features of a model file, and {paths[0]} is none")
     how = None
     if call.metric is not None:
         how = measure(call.metric, given, call.tokenize, call.lowercase, call.column, call.scores)
@@ -48,6 +59,55 @@ def run(call: InspectCall) -> None:
         _print_lists(found, how, console)
     else:
         _print_forests(found, how, console)
+
+
+def _look_at_model(paths: list[str], call: InspectCall, console: Console) -> None:
+    """Show a model file, which goes with no other file and no metric."""
+    if len(paths) > 1:
+        raise ParameterError(f"a model file is inspected alone, got {len(paths)} files")
+    for option in ("refs", "metric", "against", "against_refs", "tokenize", "lowercase", "column", "scores"):
+        if getattr(call, option):
+            name = option.replace("_", "-")
+            raise ParameterError(f"--{name} is for lists and forests, and {paths[0]} is a model file")
+    found = inspect_model(load(paths[0]), _TOP if call.top is None else call.top)
+    if call.as_json:
+        print_json(asdict(found))
+    else:
+        _print_model(found, console)
+
+
+def _print_model(found: ModelInspection, console: Console) -> None:
+    settings = {key: value for key, value in found.trainer.items() if key != "name"}
+    print(f"trained by {found.trainer.get('name', 'hand')}{_settings(settings)}")
+    if found.metric or found.scores:
+        scores = ", ".join(f"{name} {_shown(value)}" for name, value in found.scores.items())
+        print(f"{found.metric or 'scores'}: {scores or 'no scores'}")
+    for recipe in found.recipes:
+        print(f"adds {recipe['kind']}{_settings({key: value for key, value in recipe.items() if key != 'kind'})}")
+    zeros = f" ({found.sparse_zeros} of them 0)" if found.sparse_zeros else ""
+    print(f"{len(found.dense)} dense weights, {found.sparse_weights} sparse ones{zeros}")
+    for header, rows in (
+        ("dense feature", found.dense),
+        ("sparse features that raise the score most", found.positive),
+        ("sparse features that lower it most", found.negative),
+    ):
+        if rows:
+            console.table((header, "weight"), [(name, f"{weight:.6g}") for name, weight in rows], out=True)
+
+
+def _settings(values: dict[str, object]) -> str:
+    """Settings in brackets; of long ones only how many entries they have."""
+    shown = []
+    for key, value in values.items():
+        if isinstance(value, dict | list) and len(value) > 5:
+            shown.append(f"{key}: {len(value)} entries")
+        elif value not in (None, "", [], {}):
+            shown.append(f"{key}={value}")
+    return f" ({', '.join(shown)})" if shown else ""
+
+
+def _shown(value: object) -> str:
+    return number(value) if isinstance(value, int | float) else str(value)
 
 
 def _look(corpus: NBest | Forests, call: InspectCall, console: Console) -> Inspection | ForestInspection:

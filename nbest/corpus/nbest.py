@@ -35,6 +35,15 @@ class Origin:
         return "; ".join(parts) or "as in the file"
 
 
+class _CheckedNames(tuple[str, ...]):
+    """Sparse names that are known to differ from each other and from the dense names `beside`.
+
+    Lists that are made out of others share them, so that millions of names are compared once.
+    """
+
+    beside: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class NBest:
     """N segments with H hypotheses in all, D dense features and M statistics of a metric.
@@ -65,6 +74,7 @@ class NBest:
         put(self, "stats", None if self.stats is None else frozen_view(self.stats, np.float64))
         put(self, "positions", None if self.positions is None else frozen_view(self.positions, np.int64))
         put(self, "feature_names", tuple(self.feature_names))
+        put(self, "sparse_names", _checked(self.sparse_names, self.feature_names))
         put(self, "ids", tuple(self.ids))
         put(self, "origins", MappingProxyType(dict(self.origins)))
         _check(self)
@@ -216,6 +226,17 @@ def frozen_view(array: Any, dtype: Any) -> Any:
     return view
 
 
+def _checked(names: Sequence[str], dense: tuple[str, ...]) -> _CheckedNames:
+    """The sparse names, or a `ParameterError` where one is there twice."""
+    if isinstance(names, _CheckedNames) and names.beside == dense:
+        return names
+    if len({*dense, *names}) < len(set(dense)) + len(names):
+        raise ParameterError("'sparse_names' of NBest must differ from each other and from the dense feature names")
+    checked = _CheckedNames(names)
+    checked.beside = dense
+    return checked
+
+
 def _check(corpus: NBest) -> None:
     offsets, features = corpus.offsets, corpus.features
     if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
@@ -255,8 +276,6 @@ def _check_sizes(corpus: NBest, hypotheses: int) -> None:
     if corpus.sparse is not None and corpus.sparse.shape != (hypotheses, len(corpus.sparse_names)):
         want = (hypotheses, len(corpus.sparse_names))
         raise ParameterError(f"'sparse' of NBest must have shape {want}, got {corpus.sparse.shape}")
-    if len({*corpus.feature_names, *corpus.sparse_names}) != len(corpus.feature_names) + len(corpus.sparse_names):
-        raise ParameterError("'sparse_names' of NBest must differ from each other and from the dense feature names")
     if len(set(corpus.ids)) != segments_:
         raise ParameterError("'ids' of NBest must differ")
     if corpus.references is not None and not all(corpus.references):

@@ -109,8 +109,7 @@ def _doubled(array, used):
     return out
 
 
-@kernel
-def _intern(buffer, starts, ends):
+def _intern(buffer: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[Ints, npt.NDArray[np.int32], Ints, Ints]:
     """Offsets and numbers of all words, and the first place of each distinct word; open addressing on FNV-1a."""
     table = np.full(1 << 12, -1, np.int32)
     hashes = np.empty(1 << 11, np.uint64)
@@ -118,50 +117,66 @@ def _intern(buffer, starts, ends):
     last = np.empty(1 << 11, np.int64)
     ids = np.empty(max(16, len(buffer) // 4), np.int32)
     offsets = np.zeros(len(starts) + 1, np.int64)
-    count = 0
-    total = 0
-    for h in range(len(starts)):
-        at = starts[h]
-        end = ends[h]
+    text, at, count, total = 0, int(starts[0]) if len(starts) else 0, 0, 0
+    while True:
+        text, at, count, total = _intern_some(
+            text, at, count, total, buffer, starts, ends, table, hashes, first, last, ids, offsets
+        )
+        if text == len(starts):
+            break
+        if total == len(ids):
+            ids = _doubled(ids, total)
+        if count == len(hashes):
+            hashes, first, last = _doubled(hashes, count), _doubled(first, count), _doubled(last, count)
+            table = _grown(table, hashes, count)
+    return offsets, ids[:total].copy(), first[:count].copy(), last[:count].copy()
+
+
+@kernel
+def _intern_some(text, at, count, total, buffer, starts, ends, table, hashes, first, last, ids, offsets):
+    """Words from a place on until all are done or an array is full; returns where it stopped.
+
+    A kernel of its own because arrays that are replaced within a kernel are reached more slowly (1.7 times as slow).
+    """
+    while text < len(starts):
+        end = ends[text]
         while at < end:
             width = _space(buffer, at, end)
             if width:
                 at += width
                 continue
+            if total == len(ids) or count == len(hashes):
+                return text, at, count, total
             begin = at
             code = np.uint64(0xCBF29CE484222325)
             while at < end and (33 <= buffer[at] < 0xC2 or not _space(buffer, at, end)):
                 code = (code ^ np.uint64(buffer[at])) * np.uint64(0x100000001B3)
                 at += 1
             code ^= code >> np.uint64(29)
-            size = at - begin
-            slot = code & np.uint64(len(table) - 1)
-            word = -1
-            while table[slot] >= 0:
-                other = table[slot]
-                if (
-                    hashes[other] == code
-                    and last[other] - first[other] == size
-                    and _same(buffer, begin, first[other], size)
-                ):
-                    word = other
-                    break
-                slot = (slot + np.uint64(1)) & np.uint64(len(table) - 1)
-            if word < 0:
-                word = count
-                table[slot] = word
-                if count == len(hashes):
-                    hashes, first, last = _doubled(hashes, count), _doubled(first, count), _doubled(last, count)
-                hashes[word], first[word], last[word] = code, begin, at
+            slot = _find(table, hashes, first, last, buffer, code, begin, at - begin)
+            if table[slot] < 0:
+                table[slot] = count
+                hashes[count], first[count], last[count] = code, begin, at
                 count += 1
-                if 2 * count > len(table):
-                    table = _grown(table, hashes, count)
-            if total == len(ids):
-                ids = _doubled(ids, total)
-            ids[total] = word
+            ids[total] = table[slot]
             total += 1
-        offsets[h + 1] = total
-    return offsets, ids[:total].copy(), first[:count].copy(), last[:count].copy()
+        text += 1
+        offsets[text] = total
+        if text < len(starts):
+            at = starts[text]
+    return text, at, count, total
+
+
+@kernel
+def _find(table, hashes, first, last, buffer, code, begin, size):
+    """The slot of a word, or the free one where it belongs."""
+    slot = code & np.uint64(len(table) - 1)
+    while table[slot] >= 0:
+        other = table[slot]
+        if hashes[other] == code and last[other] - first[other] == size and _same(buffer, begin, first[other], size):
+            break
+        slot = (slot + np.uint64(1)) & np.uint64(len(table) - 1)
+    return slot
 
 
 @kernel

@@ -16,6 +16,7 @@ from nbest.features.bins import Bins, bins, seed_weights
 from nbest.features.gaussian_reestimate import reestimate
 from nbest.features.gaussians import GaussianKernels, gaussians
 from nbest.features.lm import lm, lm_recipe
+from nbest.features.ngrams import ngrams, ngrams_recipe, only_ngrams
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, frequency, length, rank
 
@@ -26,6 +27,7 @@ FEATURES: dict[str, Callable[..., NBest]] = {
     "gaussians": gaussians,
     "length": length,
     "lm": lm,
+    "ngrams": ngrams,
     "rank": rank,
 }
 """Features that can be added to any lists, by the name used on the command line."""
@@ -39,8 +41,20 @@ FITTED: dict[str, Callable[..., dict[str, Any]]] = {
     "bins": lambda corpus, **options: Bins(**options).fit(corpus),
     "gaussians": _fit_gaussians,
     "lm": lm_recipe,
+    "ngrams": ngrams_recipe,
 }
 """Features whose recipe must be fitted to a corpus first: `(corpus, **options) -> recipe`."""
+
+RESTRICTED: dict[str, Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]]] = {"ngrams": only_ngrams}
+"""Features that need only make the columns of some names: `(recipe, names) -> recipe`, whose "columns" say which."""
+
+
+def restrict_recipes(recipes: Iterable[Mapping[str, Any]], names: Iterable[str]) -> tuple[Mapping[str, Any], ...]:
+    """The recipes without the columns that have none of these names, where a recipe can do without."""
+    names = list(names)
+    return tuple(
+        RESTRICTED[recipe["kind"]](recipe, names) if recipe["kind"] in RESTRICTED else recipe for recipe in recipes
+    )
 
 
 def fit_recipes(corpus: NBest, wanted: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
@@ -82,6 +96,7 @@ def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
 __all__ = [
     "FEATURES",
     "FITTED",
+    "RESTRICTED",
     "Bins",
     "GaussianKernels",
     "agreement",
@@ -93,8 +108,10 @@ __all__ = [
     "gaussians",
     "length",
     "lm",
+    "ngrams",
     "rank",
     "reestimate",
+    "restrict_recipes",
     "seed_weights",
     "within_scale",
 ]

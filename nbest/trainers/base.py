@@ -55,10 +55,12 @@ class _Scaled:
 
     def start(self, weights: Mapping[str, float] | None) -> Floats:
         """Given weights in scaled units; every name must be a feature."""
-        for name in weights or {}:
-            if name not in self.names:
-                raise ParameterError(f"start weights name {name!r}, which the corpus lacks; {_known(self.names, name)}")
-        return np.array([(weights or {}).get(name, 0.0) for name in self.names]) * self.scale
+        names, given = self.names, weights or {}
+        known = set(names)
+        odd = next((name for name in given if name not in known), None)
+        if odd is not None:
+            raise ParameterError(f"start weights name {odd!r}, which the corpus lacks; {_known(names, odd)}")
+        return np.array([given.get(name, 0.0) for name in names]) * self.scale
 
 
 @dataclass(frozen=True)
