@@ -187,6 +187,10 @@ class NBest:
             feature_names=(*self.feature_names, *names),
         )
 
+    def without_sparse(self) -> NBest:
+        """The same lists with their dense features only."""
+        return self if self.sparse is None else replace(self, sparse=None, sparse_names=())
+
     def with_sparse(self, names: Sequence[str], columns: csr_array) -> NBest:
         """The same lists with further sparse columns [H, len(names)]."""
         taken = {*self.sparse_names, *self.feature_names}

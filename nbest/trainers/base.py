@@ -186,21 +186,32 @@ def score_of(model: LogLinear, corpus: NBest | Forests) -> float:
     return best.score(first(None, best))
 
 
-def prepare(corpus: NBest, trainer: str, heldout: NBest | Forests | None = None, *, sparse: bool = False) -> Problem:
-    """Check that a corpus can be trained on and the held-out one scored, and measure the features."""
+def prepare(
+    corpus: NBest,
+    trainer: str,
+    heldout: NBest | Forests | None = None,
+    *,
+    sparse: bool = False,
+    sparse_scale: bool = True,
+) -> Problem:
+    """Check that a corpus can be trained on and the held-out one scored, and measure the features.
+
+    `sparse`: the trainer takes sparse features; without `sparse_scale` they are not measured and their scale is 1.
+    """
     stats, metric = corpus.need_stats()
     if heldout is not None:
         _check_heldout(corpus, heldout)
     if corpus.sparse is not None and not sparse:
         raise CapabilityError(
             f"{trainer} tunes dense features and these lists have {len(corpus.sparse_names)} sparse ones; "
-            "use risk, likelihood or softbleu, which take both"
+            "use msr2, boosting, perceptron, mira, pro, risk, likelihood or softbleu, which take both"
         )
     if not corpus.feature_names and corpus.sparse is None:
         raise CapabilityError(f"{trainer} needs features and these lists have none; add some (--add length,agreement)")
     if corpus.lengths.max(initial=0) < 2:
         raise CapabilityError(f"{trainer} needs lists with at least two hypotheses; every list here has fewer")
-    scale = scales(corpus, within_scale(corpus))
+    within = within_scale(corpus)
+    scale = scales(corpus, within) if sparse_scale else np.append(within, np.ones(len(corpus.sparse_names)))
     if not (scale > 0).any():
         raise CapabilityError(f"{trainer} cannot learn: no feature differs between the hypotheses of any list")
     return Problem(corpus, metric, stats, scale)

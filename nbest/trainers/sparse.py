@@ -66,7 +66,7 @@ class SparseLists:
 
     def of(self, other: NBest) -> SparseLists:
         """Other lists with the same columns and the same base; columns that they lack are 0."""
-        base = LogLinear(self.base_weights, dense=self.corpus.feature_names, versions={}).scores(other)
+        base = _base_scores(other, self.base_weights, self.corpus.feature_names)
         stats, metric = other.need_stats()
         dense = [name for name in self.names if name in self.corpus.feature_names]
         matrix = _matrix(other, dense, self.scale[: len(dense)], self.names[len(dense) :])
@@ -102,14 +102,14 @@ def sparse_lists(
     tuned by MERT, none where there are no sparse ones. `dense`: whether weights of dense features are learnt as well;
     None: only where there are no sparse ones.
     """
-    problem = prepare(corpus, trainer, heldout, sparse=True)
+    problem = prepare(corpus, trainer, heldout, sparse=True, sparse_scale=False)
     base = _base(corpus, start)
     width = len(corpus.feature_names) if (dense or (dense is None and corpus.sparse is None)) else 0
     moving = [d for d in range(width) if problem.scale[d] > 0]
     names = [corpus.feature_names[d] for d in moving]
     scale = np.concatenate([problem.scale[moving], np.ones(len(corpus.sparse_names))])
     matrix = _matrix(corpus, names, problem.scale[moving], corpus.sparse_names)
-    scores = LogLinear(base, dense=corpus.feature_names, versions={}).scores(corpus)
+    scores = _base_scores(corpus, base, corpus.feature_names)
     losses = problem.metric.losses(problem.stats)
     return SparseLists(problem, (*names, *corpus.sparse_names), scale, matrix, base, scores, losses)
 
@@ -128,7 +128,13 @@ def _base(corpus: NBest, start: Mapping[str, float] | None) -> dict[str, float]:
         return dict.fromkeys(corpus.feature_names, 0.0)
     if len(corpus.feature_names) < 2:
         return dict.fromkeys(corpus.feature_names, 1.0)
-    return dict(MERT().fit(replace(corpus, sparse=None, sparse_names=())).weights)
+    return dict(MERT().fit(corpus.without_sparse()).weights)
+
+
+def _base_scores(corpus: NBest, weights: Mapping[str, float], dense: Sequence[str]) -> Floats:
+    if not any(weights[name] for name in weights.keys() - set(dense)):  # spare the product with a matrix of millions
+        corpus, weights = corpus.without_sparse(), {name: weights[name] for name in dense}
+    return LogLinear(weights, dense=tuple(dense), versions={}).scores(corpus)
 
 
 def _matrix(corpus: NBest, dense: Sequence[str], scale: Floats, sparse: Sequence[str]) -> csr_array:
