@@ -97,3 +97,76 @@ def translator(
         raise ParameterError(f"--languages must be two codes, such as fr-en, got {languages!r}")
     settings = Settings(longest=longest, options=options, lm_order=lm_order)
     run(TrainCall(source, target, first, second, output, lm_text, settings, threads, quiet))
+
+
+@app.command()
+def tagger(
+    treebanks: Annotated[list[str], typer.Argument(help="Treebanks in CoNLL-U (.gz, .xz too); - is stdin.")],
+    output: Annotated[str | None, typer.Option("--output", "-o", help="Directory of the tagger.")] = None,
+    tags: Annotated[str, typer.Option("--tags", help="xpos or upos: the column that is learned.")] = "xpos",
+    longest: Annotated[int, typer.Option("--longest", min=0, help="Letters of the endings of unknown words.")] = 8,
+    rare: Annotated[int, typer.Option("--rare", min=1, help="Words seen at most so often teach the endings.")] = 5,
+    prior: Annotated[
+        float, typer.Option("--prior", min=0.0, help="Of the ending of a rare word, in sights; 0: its seen tags only.")
+    ] = 1.0,
+    contexts: Annotated[bool, typer.Option(help="Words depend on the tag before theirs too.")] = True,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Tags tried for an unknown or rare word.")] = 10,
+    jackknife: Annotated[
+        int | None, typer.Option("--jackknife", help="Parts for --lists: each is tagged by a tagger of the others.")
+    ] = None,
+    lists: Annotated[str | None, typer.Option("--lists", help="Training lists to write, with --jackknife.")] = None,
+    k: Annotated[int, typer.Option("--k", min=1, help="Tag sequences a list.")] = 10,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Train a tagger, a second-order hidden Markov model; and make lists to train a reranker on.
+
+    [bold]Examples[/bold]
+
+      nbest train tagger train.conllu --tags xpos -o tagger
+
+      nbest train tagger train.conllu --tags upos --jackknife 10 --lists train.jsonl --k 10
+    """
+    from nbest.cli.training_tagger import TrainCall, run
+    from nbest.systems.tagger import Settings
+
+    settings = Settings(longest=longest, rare=rare, prior=prior, contexts=contexts, limit=limit)
+    run(TrainCall(treebanks, output, tags, settings, jackknife, lists, k, threads, quiet))
+
+
+@app.command()
+def converter(
+    texts: Annotated[
+        list[str],
+        typer.Argument(help="Text with readings, 'surface|reading surface|reading ...' a line (.gz, .xz too)."),
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", help="Directory of the converter.")],
+    dictionary: Annotated[
+        list[str] | None, typer.Option("--dictionary", help="Further words, 'surface TAB reading' a line; repeat.")
+    ] = None,
+    order: Annotated[int, typer.Option("--order", "-n", min=1, max=6, help="Order of the language model.")] = 3,
+    tokens: Annotated[
+        str, typer.Option("--tokens", help="What the language model sees of a word: pair (with its reading), surface.")
+    ] = "pair",
+    adapt: Annotated[
+        list[str] | None, typer.Option("--adapt", help="Text with readings to adapt to: a second language model.")
+    ] = None,
+    heldout: Annotated[
+        list[str] | None,
+        typer.Option("--heldout", help="Text that sets the weight of --adapt (default: a tenth of it)."),
+    ] = None,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Train a kana-kanji converter: dictionary and language model from text with readings.
+
+    [bold]Examples[/bold]
+
+      nbest train converter news.read.tsv.xz --dictionary words.tsv -o news
+
+      nbest train converter news.read.tsv --adapt novels.read.tsv --order 3 -o novels
+    """
+    from nbest.cli.training_converter import TrainCall, run
+    from nbest.systems.converter_train import ConverterTraining
+
+    run(TrainCall(texts, output, dictionary, adapt, heldout, ConverterTraining(order, tokens), threads, quiet))

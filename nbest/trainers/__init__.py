@@ -3,22 +3,43 @@
 Adding one is one file and one line of `TRAINERS`; `nbest.testing.check_trainer` tests it.
 """
 
+from nbest.trainers.boosting import Boosting
 from nbest.trainers.cobleu import MaxCoBLEU
 from nbest.trainers.likelihood import MaxLikelihood
 from nbest.trainers.mert import MERT
+from nbest.trainers.mira import MIRA
+from nbest.trainers.perceptron import AveragedPerceptron
+from nbest.trainers.pro import PRO
 from nbest.trainers.risk import MinRisk
 from nbest.trainers.search import GridSearch, RandomSearch
 from nbest.trainers.softbleu import SoftBLEU
 
 TRAINERS: dict[str, type] = {
+    "boosting": Boosting,
     "cobleu": MaxCoBLEU,
     "grid": GridSearch,
     "likelihood": MaxLikelihood,
     "mert": MERT,
+    "mira": MIRA,
+    "perceptron": AveragedPerceptron,
+    "pro": PRO,
     "random": RandomSearch,
     "risk": MinRisk,
     "softbleu": SoftBLEU,
 }
 """Trainers by the name used on the command line."""
 
-__all__ = ["MERT", "TRAINERS", "GridSearch", "MaxCoBLEU", "MaxLikelihood", "MinRisk", "RandomSearch", "SoftBLEU"]
+__all__ = [
+    "MERT",
+    "MIRA",
+    "PRO",
+    "TRAINERS",
+    "AveragedPerceptron",
+    "Boosting",
+    "GridSearch",
+    "MaxCoBLEU",
+    "MaxLikelihood",
+    "MinRisk",
+    "RandomSearch",
+    "SoftBLEU",
+]
