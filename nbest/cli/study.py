@@ -147,6 +147,52 @@ def consensus(
 
 
 @app.command(context_settings=_FURTHER)
+def alpha(
+    lists: o.Lists,
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    heldout: Heldout = None,
+    heldout_refs: HeldoutRefs = None,
+    split: Split = 0.25,
+    add: Annotated[str | None, typer.Option("--add", help="Features to add: ngrams:order=2, ...")] = None,
+    alphas: Annotated[str, typer.Option("--alphas", help="Values from 0 to 1: NUMBER,NUMBER.")] = "0.7,0.8,0.9,1",
+    methods: Annotated[str, typer.Option("--methods", help="msr, msr2 or both.")] = "msr,msr2",
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    seed: Seed = 1,
+    quiet: o.Quiet = False,
+) -> None:
+    """Minimum sample risk step by step: how much the overlap of features should count against their own effect.
+
+    Further options are those of the methods (--features 500, --window 200, --smoothing 0.05 ...).
+
+    [bold]Example[/bold]
+
+      nbest study alpha dev.nbest --refs dev.ref --metric wer --add ngrams:order=2:minimum=2 --alphas 0.7,0.9,1 -o alpha
+    """
+    from nbest.cli.loading import columns, wanted
+    from nbest.errors import ParameterError
+    from nbest.features import fit_recipes
+
+    call = StudyCall("alpha", locals(), output, quiet)
+    settings = call.settings(names(methods))
+    dev, held = call.sets(heldout, heldout_refs, split, seed)
+    if held is None:
+        raise ParameterError("nbest study alpha needs --heldout LISTS or --split SHARE")
+    added = fit_recipes(dev, wanted(add))
+    dev, held = columns(dev, added, None, None), columns(held, added, None, None)
+    call.run(
+        dev, held, alphas=numbers("alphas", alphas), methods=names(methods),
+        settings=settings[names(methods)[0]], threads=threads,
+    )  # fmt: skip
+
+
+@app.command(context_settings=_FURTHER)
 def annealing(
     lists: o.Lists,
     refs: o.Refs = None,

@@ -77,5 +77,9 @@ def scales(corpus: NBest, dense: Floats) -> Floats:
     """[D + D'] what to divide columns by: `dense` for dense ones, the root mean square for sparse ones."""
     if corpus.sparse is None:
         return dense
-    squares = np.asarray(corpus.sparse.multiply(corpus.sparse).sum(axis=0)).ravel()
+    matrix = corpus.sparse
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    squares = np.bincount(matrix.indices, np.square(matrix.data, dtype=np.float64), minlength=matrix.shape[1])
     return np.concatenate([dense, np.sqrt(squares / max(corpus.hypotheses, 1))])

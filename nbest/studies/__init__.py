@@ -6,6 +6,7 @@ Adding one is one file, one line of `STUDIES` and one command.
 
 from collections.abc import Callable
 
+from nbest.studies.alpha import Alpha, alpha
 from nbest.studies.annealing import Annealing, annealing
 from nbest.studies.base import Study
 from nbest.studies.bins import BinWeights, bins
@@ -17,6 +18,7 @@ from nbest.studies.starts import Starts, starts
 from nbest.studies.surface import Surface, surface
 
 STUDIES: dict[str, Callable[..., Study]] = {
+    "alpha": alpha,
     "annealing": annealing,
     "bins": bins,
     "consensus": consensus,
@@ -30,6 +32,7 @@ STUDIES: dict[str, Callable[..., Study]] = {
 
 __all__ = [
     "STUDIES",
+    "Alpha",
     "Annealing",
     "BinWeights",
     "Consensus",
@@ -39,6 +42,7 @@ __all__ = [
     "Starts",
     "Study",
     "Surface",
+    "alpha",
     "annealing",
     "bins",
     "consensus",

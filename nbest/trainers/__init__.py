@@ -8,6 +8,7 @@ from nbest.trainers.cobleu import MaxCoBLEU
 from nbest.trainers.likelihood import MaxLikelihood
 from nbest.trainers.mert import MERT
 from nbest.trainers.mira import MIRA
+from nbest.trainers.msr import MSR, MSR2
 from nbest.trainers.perceptron import AveragedPerceptron
 from nbest.trainers.pro import PRO
 from nbest.trainers.risk import MinRisk
@@ -21,6 +22,8 @@ TRAINERS: dict[str, type] = {
     "likelihood": MaxLikelihood,
     "mert": MERT,
     "mira": MIRA,
+    "msr": MSR,
+    "msr2": MSR2,
     "perceptron": AveragedPerceptron,
     "pro": PRO,
     "random": RandomSearch,
@@ -32,6 +35,8 @@ TRAINERS: dict[str, type] = {
 __all__ = [
     "MERT",
     "MIRA",
+    "MSR",
+    "MSR2",
     "PRO",
     "TRAINERS",
     "AveragedPerceptron",

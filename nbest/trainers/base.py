@@ -288,9 +288,19 @@ def finish(
     return finished(trainer, model, problem.corpus, heldout)
 
 
-def finished(trainer: Any, model: LogLinear, corpus: NBest | Forests, heldout: NBest | Forests | None) -> LogLinear:
-    """The model with its dev and held-out scores, and with what is said of the trainer in its file."""
-    scores = {"dev": score_of(model, corpus)}
+def finished(
+    trainer: Any,
+    model: LogLinear,
+    corpus: NBest | Forests,
+    heldout: NBest | Forests | None,
+    *,
+    dev: float | None = None,
+) -> LogLinear:
+    """The model with its dev and held-out scores, and with what is said of the trainer in its file.
+
+    With `dev`, the score on all lists to train on, `corpus` may be some of them.
+    """
+    scores = {"dev": score_of(model, corpus) if dev is None else dev}
     if heldout is not None:
         scores["heldout"] = score_of(model, heldout)
     return replace(

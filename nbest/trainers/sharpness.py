@@ -12,9 +12,10 @@ from nbest.forests.kbest import kbest
 from nbest.forests.tokens import retokenised
 from nbest.metrics import BLEU, External
 from nbest.model import LogLinear
+from nbest.types import Ints
 
 _GAMMAS = tuple(4.0**k for k in range(-1, 4))
-_SEGMENTS, _FORESTS = 100, 60  # looked at, spread over the corpus
+SEGMENTS, _FORESTS = 100, 60  # looked at, spread over the corpus
 _LONGEST = 50  # hypotheses of a list, the best ones
 _NEAR = 0.01  # relative to the best score
 
@@ -44,10 +45,14 @@ def decision_gamma(model: LogLinear, corpus: NBest | Forests) -> float:
     return float(_GAMMAS[int(good.argmax())])
 
 
+def spread(count: int, most: int) -> Ints:
+    """At most so many numbers below `count`, spread evenly."""
+    return np.unique(np.linspace(0, max(count - 1, 0), min(most, count)).astype(np.int64))
+
+
 def _few(model: LogLinear, corpus: NBest | Forests) -> tuple[NBest, Forests | None]:
     """Some of the segments, with their best hypotheses."""
-    most = _SEGMENTS if isinstance(corpus, NBest) else _FORESTS
-    chosen = np.unique(np.linspace(0, max(len(corpus) - 1, 0), min(most, len(corpus))).astype(np.int64))
+    chosen = spread(len(corpus), SEGMENTS if isinstance(corpus, NBest) else _FORESTS)
     if isinstance(corpus, NBest):
         lists = corpus.select(chosen)
         return prune(lists, _LONGEST, model.scores(lists)), None

@@ -14,6 +14,7 @@ from nbest.errors import ParameterError, _known
 from nbest.model import LogLinear
 from nbest.trainers.base import Problem, finished, prepare
 from nbest.trainers.mert import MERT
+from nbest.trainers.sharpness import SEGMENTS, spread
 from nbest.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -75,17 +76,19 @@ class SparseLists:
 
     def finish(self, trainer: Any, values: Floats, heldout: NBest | None) -> LogLinear:
         """The model of these values with its scores; further fields as all trainers set them."""
-        return finished(trainer, self.model(values), self.kept(values), heldout)
+        model = self.model(values)
+        few = self.corpus.select(spread(len(self.corpus), SEGMENTS))
+        held = None if heldout is None else _used(heldout, model)
+        return finished(trainer, model, _used(few, model), held, dev=self.score(values))
 
-    def kept(self, values: Floats) -> NBest:
-        """The lists without the sparse columns that no weight is learnt for or given to."""
-        sparse = self.corpus.sparse
-        if sparse is None:
-            return self.corpus
-        own = set(self.base_weights) | {self.names[column] for column in np.flatnonzero(values)}
-        columns = [at for at, name in enumerate(self.corpus.sparse_names) if name in own]
-        names = tuple(self.corpus.sparse_names[at] for at in columns)
-        return replace(self.corpus, sparse=sparse[:, columns], sparse_names=names)
+
+def _used(corpus: NBest, model: LogLinear) -> NBest:
+    """The lists without the sparse columns that a model has no weight for: then it scores them fast."""
+    if corpus.sparse is None:
+        return corpus
+    columns = [at for at, name in enumerate(corpus.sparse_names) if name in model.weights]
+    names = tuple(corpus.sparse_names[at] for at in columns)
+    return replace(corpus, sparse=corpus.sparse[:, columns], sparse_names=names)
 
 
 def sparse_lists(

@@ -16,8 +16,21 @@ from nbest.corpus import NBest
 from nbest.demo import lists
 from nbest.errors import CapabilityError, ConvergenceWarning, FormatError, ParameterError
 from nbest.features import Bins, seed_weights
+from nbest.forests.derivations import forests_of
 from nbest.model import LogLinear
-from nbest.studies import STUDIES, Study, annealing, bins, consensus, learning, sharpness, starts, surface
+from nbest.studies import (
+    STUDIES,
+    Study,
+    alpha,
+    annealing,
+    bins,
+    consensus,
+    learning,
+    path,
+    sharpness,
+    starts,
+    surface,
+)
 from nbest.studies.expected import Expected
 from nbest.testing import toy_lists
 
@@ -34,10 +47,12 @@ def real(metric: str = "wer") -> NBest:
 
 
 SMALL: dict[str, Callable[[NBest], Study]] = {
+    "alpha": lambda c: alpha(c, noisy(2), alphas=(0.8, 1.0), settings={"features": 3}),
     "annealing": lambda c: annealing(c, noisy(2), t0=(1.0,), methods=("likelihood",)),
     "bins": lambda c: bins(c, noisy(2), count=4),
     "consensus": lambda c: consensus(c, c.feature_names[0], points=5),
     "learning": lambda c: learning(c, noisy(2), methods=("likelihood",), sizes=(10, 30), repeats=2),
+    "path": lambda c: path(forests_of(c.with_metric(nbest.BLEU(tokenize="none"))), k=3, rounds=2),
     "sharpness": lambda c: sharpness(c, c.feature_names[0], model=None, points=5),
     "starts": lambda c: starts(c, count=3, feature=c.feature_names[2]),
     "surface": lambda c: surface(c, *c.feature_names[:2], points=4, temperature=0.01),
@@ -53,7 +68,7 @@ def test_files_parse_and_are_the_same_every_time(name: str, tmp_path: Path) -> N
     data, image = found.write(tmp_path / "out")
     header, *rows = [json.loads(line) for line in Path(data).read_text().splitlines()]
     assert header["study"] == name == found.name
-    assert header["metric"].startswith("WER|")
+    assert header["metric"].startswith("BLEU|" if name == "path" else "WER|")
     assert rows == json.loads(json.dumps(found.rows, default=float))
     ElementTree.parse(image)
     again = SMALL[name](noisy()).write(tmp_path / "again.svg")
@@ -61,7 +76,7 @@ def test_files_parse_and_are_the_same_every_time(name: str, tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.jsonl", "again.svg", "out.jsonl", "out.svg"]
 
 
-@pytest.mark.parametrize("name", sorted(set(STUDIES) - {"annealing", "bins", "learning"}))
+@pytest.mark.parametrize("name", sorted(set(STUDIES) - {"alpha", "annealing", "bins", "learning", "path"}))
 def test_names_of_features_are_escaped(name: str) -> None:
     from dataclasses import replace
 

@@ -35,9 +35,6 @@ def test_the_matrix_scores_as_the_model_does(seed: int, dense: bool | None) -> N
     model = lists.model(values)
     assert lists.scores(values) == pytest.approx(model.scores(corpus))
     assert lists.score(values) == pytest.approx(corpus.score(model.predict(corpus)))
-    kept = lists.kept(values)
-    assert model.scores(kept) == pytest.approx(model.scores(corpus))
-    assert set(kept.sparse_names) == {name for name in model.weights if name.startswith("s")} - {"second"}
     other = corpus.select([4, 1, 2])
     assert lists.of(other).scores(values) == pytest.approx(model.scores(other))
 
