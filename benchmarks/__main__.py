@@ -6,6 +6,8 @@ import sys
 
 from benchmarks import (
     alignment,
+    boosting,
+    converter,
     decoding,
     forest_kbest,
     forest_mert,
@@ -13,9 +15,13 @@ from benchmarks import (
     kernels,
     language_model,
     methods,
+    msr,
+    ngrams,
+    online,
     reading,
     risk,
     searching,
+    tagging,
 )
 
 BENCHMARKS = {
@@ -30,6 +36,12 @@ BENCHMARKS = {
     "language-model": language_model.main,
     "alignment": alignment.main,
     "decoding": decoding.main,
+    "ngrams": ngrams.main,
+    "msr": msr.main,
+    "boosting": boosting.main,
+    "online": online.main,
+    "converter": converter.main,
+    "tagging": tagging.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from importlib import resources
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,13 @@ from nbest.forests.oracle import forest_oracle
 from nbest.forests.pruning import prune as prune_forests
 from nbest.forests.sampling import sample
 from nbest.metrics import BLEU, METRICS, External, make_metric
+from nbest.systems.converter_text import Sentence
+from nbest.systems.converter_train import ConverterTraining
 from nbest.systems.itg import Decoder
 from nbest.systems.itg_options import SentenceOptions
 from nbest.systems.ngram_estimate import KneserNey
-from nbest.trainers import MERT, GridSearch, MaxCoBLEU, MaxLikelihood, MinRisk, RandomSearch, SoftBLEU
+from nbest.systems.tagger import Tagger
+from nbest.trainers import MERT, TRAINERS, GridSearch, MaxCoBLEU, MaxLikelihood, MinRisk, RandomSearch, SoftBLEU
 
 SETS = ("tune", "heldout", "test")
 
@@ -48,6 +52,17 @@ def _exercise_forests(lists_: NBest) -> None:
     lm = KneserNey(2).fit(Texts.of(["a b c", "b a"]))
     option = SentenceOptions.of(2, [(0, 1, [0], [0.0] * 5), (1, 2, [1], [0.0] * 5)])
     Decoder(lm, order=4).forests([option], [0.0] * 9, vocabulary=["a", "b"])
+
+
+def _exercise_sparse(lists_: NBest) -> None:
+    """The kernels of sparse features and of the systems that make lists for them."""
+    kinds: list[dict[str, Any]] = [{"kind": "ngrams"}, {"kind": "ngrams", "tokens": "characters", "boundaries": True}]
+    counted = apply_recipes(lists_, fit_recipes(lists_, kinds))
+    for name in ("boosting", "mira", "msr2", "perceptron", "pro"):
+        TRAINERS[name]().fit(counted)
+    Tagger.train([["a", "b"]], [["X", "Y"]]).lists([["a", "c"]], 2)
+    converter = ConverterTraining(order=2).fit([Sentence(("木", "の"), ("き", "の"))], [("気", "き")])
+    converter.lists(converter.forests(["きの"]), 2)
 
 
 def exercise() -> None:
@@ -80,5 +95,6 @@ def _exercise() -> None:
     MERT(restarts=1, hops=0).fit(external)
     apply_recipes(external, fit_recipes(external, [{"kind": "bins", "bins": 2}, {"kind": "gaussians", "kernels": 2}]))
     _exercise_forests(corpus)
+    _exercise_sparse(corpus)
     lines = "".join(f"{h // 3} ||| {text} ||| F= 1 {h}.5\n" for h, text in enumerate(texts))
     formats.FORMATS["moses"].read("-", data=lines.encode())

@@ -14,7 +14,7 @@ def tune(
     refs: o.Refs = None,
     metric: o.MetricName = None,
     method: Annotated[
-        str, typer.Option("--method", "-M", help="risk, mert, cobleu, likelihood, softbleu, grid, random.")
+        str, typer.Option("--method", "-M", help="risk, mert, likelihood, msr2, boosting, ...: see docs/methods.md.")
     ] = "risk",
     heldout: Annotated[
         list[str] | None, typer.Option("--heldout", help="Held-out lists, scored but not tuned on.")
@@ -25,6 +25,9 @@ def tune(
     ] = 0.0,
     split_seed: Annotated[int, typer.Option("--split-seed", help="Seed of the split.")] = 1,
     add: Annotated[str | None, typer.Option("--add", help="Features to add: length, frequency, ...")] = None,
+    grid: Annotated[
+        list[str] | None, typer.Option("--grid", help="Try settings on held-out lists: NAME=VALUE,VALUE; repeatable.")
+    ] = None,
     only: Annotated[str | None, typer.Option("--features", help="Tune only these features: NAME,NAME.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", help="Leave these features out: NAME,NAME.")] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Model file (.ini: Moses weights); - is stdout.")] = "-",
@@ -44,7 +47,8 @@ def tune(
 
     Held-out lists (--heldout, --split) or folds (--folds 5) also choose where minimum risk stops, against overfitting.
     Further options are those of the method (--folds 5, --restarts 20, --seed 1, --variance 0.5, --trials 500 ...) and
-    of the metric (--smooth-method floor ...); a wrong name lists the known ones.
+    of the metric (--smooth-method floor ...); a wrong name lists the known ones. Methods: risk, mert, cobleu,
+    likelihood, softbleu, grid, random; for many sparse features msr2, msr, boosting, perceptron, mira, pro; lowdim.
 
     [bold]Examples[/bold]
 
@@ -54,6 +58,8 @@ def tune(
 
       nbest tune dev.jsonl --metric external --column comet --add length -o model.json
 
+      nbest tune train.jsonl --metric cer --add ngrams --method boosting --grid penalty=0,1e-4 --heldout dev.jsonl
+
       nbest tune lattices/ --refs dev.ref --metric wer --method mert -o model.json
     """
     from nbest.cli.tuning import TuneCall, run
@@ -61,7 +67,8 @@ def tune(
     run(
         TuneCall(
             lists=dev, refs=refs, metric=metric, method=method, heldout=heldout, heldout_refs=heldout_refs, split=split,
-            split_seed=split_seed, add=add, only=only, drop=drop, output=output, tokenize=tokenize, lowercase=lowercase,
-            column=column, scores=scores, format=format, threads=threads, quiet=quiet, as_json=as_json,
+            split_seed=split_seed, add=add, grid=grid, only=only, drop=drop, output=output, tokenize=tokenize,
+            lowercase=lowercase, column=column, scores=scores, format=format, threads=threads, quiet=quiet,
+            as_json=as_json,
         )
     )  # fmt: skip

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.loading import Source, columns, measure, read_corpus, wanted
-from nbest.cli.options import refuse_rest, separate, take
+from nbest.cli.options import grid_values, refuse_rest, separate, take
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
 from nbest.errors import ParameterError, look_up
@@ -20,6 +21,8 @@ from nbest.model import LogLinear, load
 from nbest.model_arrays import detach
 from nbest.trainers import TRAINERS
 from nbest.trainers.base import score_of
+from nbest.trainers.lowdim import LowDim
+from nbest.trainers.settings_grid import search as search_settings
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class TuneCall:
     split: float
     split_seed: int
     add: str | None
+    grid: list[str] | None
     only: str | None
     drop: str | None
     output: str
@@ -69,8 +73,11 @@ def run(call: TuneCall) -> None:
         corpora = list(split(corpora[0], 1.0 - call.split, call.split_seed))
     dev, heldout = corpora[0], corpora[1] if len(corpora) > 1 else None
     loaded = time.perf_counter()
-    model = train(kind, settings, dev, heldout, call.threads, console, call.method)
-    model = replace(model, features=added)
+    if call.grid:
+        model = search(kind, settings, call.grid, dev, heldout, call.threads, console)
+    else:
+        model = train(kind, settings, dev, heldout, call.threads, console, call.method)
+    model = replace(model, features=(*added, *model.features))
     done = time.perf_counter()
     _write(model, call.output, console, call.as_json)
     summary = _summary(call, model, dev, heldout, {"read": loaded - begin, "train": done - loaded})
@@ -96,6 +103,33 @@ def train(
         if hasattr(trainer, "progress"):
             trainer.progress = update
         return trainer.fit(dev, heldout)
+
+
+def search(
+    kind: type,
+    settings: dict[str, Any],
+    wanted: list[str],
+    dev: NBest | Forests,
+    heldout: NBest | Forests | None,
+    threads: int | None,
+    console: Console,
+) -> LogLinear:
+    """Fit a trainer with each combination of settings; the best on held-out lists, and all of them as a table."""
+    values = grid_values(kind, wanted)
+    given = settings | ({"threads": threads} if hasattr(kind, "threads") else {})
+    own = next((name for name in values if name in settings), None)
+    if own is not None:
+        raise ParameterError(f"--{own.replace('_', '-')} is given and also in --grid; leave one of them out")
+    with console.progress("settings") as update, console.convergence():
+        shared = issubclass(kind, LowDim) and values.keys() <= {"tau", "lam", "k"}  # one solve for many settings
+        if shared and isinstance(dev, NBest) and isinstance(heldout, NBest):
+            model, rows = kind(**given, progress=update).grid(dev, heldout, **values)
+        else:
+            model, rows = search_settings(partial(kind, **given), values, dev, heldout, progress=update)
+    heads = list(rows[0])
+    console.table(heads, [[f"{row[head]:g}" if isinstance(row[head], float) else str(row[head]) for head in heads]
+                          for row in rows])  # fmt: skip
+    return model
 
 
 def _content(model: LogLinear) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from nbest.features.bins import Bins, bins, seed_weights
 from nbest.features.gaussian_reestimate import reestimate
 from nbest.features.gaussians import GaussianKernels, gaussians
 from nbest.features.lm import lm, lm_recipe
+from nbest.features.lowdim import fit_features, lowdim
 from nbest.features.ngrams import ngrams, ngrams_recipe, only_ngrams
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, frequency, length, rank
@@ -27,6 +28,7 @@ FEATURES: dict[str, Callable[..., NBest]] = {
     "gaussians": gaussians,
     "length": length,
     "lm": lm,
+    "lowdim": lowdim,
     "ngrams": ngrams,
     "rank": rank,
 }
@@ -41,6 +43,7 @@ FITTED: dict[str, Callable[..., dict[str, Any]]] = {
     "bins": lambda corpus, **options: Bins(**options).fit(corpus),
     "gaussians": _fit_gaussians,
     "lm": lm_recipe,
+    "lowdim": fit_features,
     "ngrams": ngrams_recipe,
 }
 """Features whose recipe must be fitted to a corpus first: `(corpus, **options) -> recipe`."""
@@ -108,6 +111,7 @@ __all__ = [
     "gaussians",
     "length",
     "lm",
+    "lowdim",
     "ngrams",
     "rank",
     "reestimate",

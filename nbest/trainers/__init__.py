@@ -6,6 +6,7 @@ Adding one is one file and one line of `TRAINERS`; `nbest.testing.check_trainer`
 from nbest.trainers.boosting import Boosting
 from nbest.trainers.cobleu import MaxCoBLEU
 from nbest.trainers.likelihood import MaxLikelihood
+from nbest.trainers.lowdim import LowDim
 from nbest.trainers.mert import MERT
 from nbest.trainers.mira import MIRA
 from nbest.trainers.msr import MSR, MSR2
@@ -20,6 +21,7 @@ TRAINERS: dict[str, type] = {
     "cobleu": MaxCoBLEU,
     "grid": GridSearch,
     "likelihood": MaxLikelihood,
+    "lowdim": LowDim,
     "mert": MERT,
     "mira": MIRA,
     "msr": MSR,
@@ -42,6 +44,7 @@ __all__ = [
     "AveragedPerceptron",
     "Boosting",
     "GridSearch",
+    "LowDim",
     "MaxCoBLEU",
     "MaxLikelihood",
     "MinRisk",

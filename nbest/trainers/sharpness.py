@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.corpus import Forests, NBest, prune
-from nbest.decisions import consensus
+from nbest.decisions.consensus import consensus
 from nbest.errors import CapabilityError
 from nbest.forests.annotate import annotate
 from nbest.forests.kbest import kbest
