@@ -1,6 +1,7 @@
 """A converter on disk: a directory that is written beside its place and renamed.
 
-manifest.json     {"format": "nbest-converter/1", "tokens": "pair", "weight": 1.0, "settings": {...}, "bytes": {...}}
+manifest.json     {"format": "nbest-converter/1", "tokens": "pair", "weight": 1.0, "settings": {...}, "files": {name:
+                  {"bytes": n, "sha256": h}}}
 lm.nlm            language model; lm2.nlm: that of the text to adapt to, where "weight" of the first is not 1
 spelling.nlm      language model of characters, for words that the others do not know
 words.txt         surfaces; the other arrays of the dictionary are raw .npy, memory-mapped
@@ -9,9 +10,6 @@ weights.json      a model of the features, replaced by one of nbest tune if you 
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,12 +18,21 @@ import numpy as np
 
 from nbest import __version__
 from nbest.errors import FormatError, ParameterError
-from nbest.files import decode, read_bytes, read_lines
+from nbest.files import read_lines
 from nbest.model import LogLinear
 from nbest.model import load as load_model
 from nbest.systems.converter import Converter
 from nbest.systems.converter_dictionary import ARRAYS, Dictionary
 from nbest.systems.converter_search import FEATURES
+from nbest.systems.directory import (
+    MANIFEST,
+    check_file,
+    mapped,
+    read_manifest,
+    replacing_directory,
+    sizes_and_sums,
+    write_manifest,
+)
 from nbest.systems.ngram_file import load_lm, save_lm
 from nbest.systems.ngram_mixture import Mixture
 
@@ -34,22 +41,9 @@ FORMAT = "nbest-converter/1"
 
 def save(converter: Converter, path: str | Path, settings: Mapping[str, Any] | None = None) -> None:
     """Write the directory beside `path`, then rename it into place; a converter that was there is replaced."""
-    goal = Path(path).resolve()
-    check_target(goal)
-    try:
-        beside = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be written: {error.strerror}") from None
-    old = beside.with_suffix(".old")
-    try:
-        _write(converter, beside, settings or {})
-        beside.chmod(0o755)
-        if goal.exists():
-            goal.rename(old)
-        beside.rename(goal)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+    check_target(path)
+    with replacing_directory(path) as folder:
+        _write(converter, folder, settings or {})
 
 
 def check_target(path: str | Path) -> None:
@@ -57,7 +51,7 @@ def check_target(path: str | Path) -> None:
     goal = Path(path)
     if goal.is_dir() and any(goal.iterdir()):
         try:
-            read_manifest(goal)
+            _manifest(goal)
         except FormatError:
             raise FormatError(path, None, "is there and is no converter; name another directory") from None
     elif goal.exists() and not goal.is_dir():
@@ -74,31 +68,21 @@ def _write(converter: Converter, folder: Path, settings: Mapping[str, Any]) -> N
     for name, (kind, _) in ARRAYS.items():
         np.save(folder / f"{name}.npy", np.ascontiguousarray(getattr(converter.dictionary, name), kind))
     (folder / "words.txt").write_bytes("".join(f"{word}\n" for word in converter.dictionary.words).encode())
-    sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
+    files = sizes_and_sums(folder)
     LogLinear(dict(converter.weights)).save(folder / "weights.json")
-    manifest = {
-        "format": FORMAT,
-        "tokens": converter.tokens,
-        "weight": weight,
-        "settings": dict(settings),
-        "bytes": sizes,
-        "nbest": __version__,
-    }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    own = {"tokens": converter.tokens, "weight": weight, "settings": dict(settings), "nbest": __version__}
+    write_manifest(folder, {"format": FORMAT, **own, "files": files})
 
 
 def load(path: str | Path) -> Converter:
     """The converter of a directory, memory-mapped."""
     folder = Path(path)
-    manifest = read_manifest(folder)
-    for name, size in manifest["bytes"].items():
-        file = folder / name
-        got = file.stat().st_size if file.is_file() else 0
-        if got != size:
-            raise FormatError(file, None, f"is missing, cut short or changed: expected {size} bytes, got {got}")
+    manifest = _manifest(folder)
+    for name in manifest["files"]:
+        check_file(folder, name, manifest["files"])
     lm = load_lm(folder / "lm.nlm", verify=False)
     mixed = Mixture(lm, load_lm(folder / "lm2.nlm", verify=False), manifest["weight"]) if _two(manifest) else lm
-    arrays: dict[str, Any] = {name: _array(folder / f"{name}.npy", *shape) for name, shape in ARRAYS.items()}
+    arrays: dict[str, Any] = {name: mapped(folder / f"{name}.npy", *shape) for name, shape in ARRAYS.items()}
     try:
         dictionary = Dictionary(words=tuple(read_lines(folder / "words.txt")), **arrays)
     except ParameterError as error:
@@ -108,17 +92,7 @@ def load(path: str | Path) -> Converter:
 
 
 def _two(manifest: Mapping[str, Any]) -> bool:
-    return "lm2.nlm" in manifest["bytes"]
-
-
-def _array(path: Path, kind: type, axes: int) -> Any:
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise FormatError(path, None, f"is not an array file: {error}") from None
-    if array.dtype != kind or array.ndim != axes:
-        raise FormatError(path, None, f"expected {np.dtype(kind)} with {axes} axes, got {array.dtype}, {array.ndim}")
-    return array
+    return "lm2.nlm" in manifest["files"]
 
 
 def _weights(path: Path) -> Mapping[str, float]:
@@ -130,24 +104,13 @@ def _weights(path: Path) -> Mapping[str, float]:
     return dict(model.weights)
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a converter."""
-    path = folder / "manifest.json"
-    if not path.is_file():
-        raise FormatError(folder, None, "is no converter: it has no manifest.json; make one with nbest train converter")
-    try:
-        manifest = json.loads(decode(path, read_bytes(path)))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(path, None, f"is damaged or cut short: {error}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        got = manifest.get("format") if isinstance(manifest, dict) else manifest
-        raise FormatError(path, None, f"expected the format {FORMAT!r}, got {got!r}; train the converter again")
-    weight, sizes = manifest.get("weight"), manifest.get("bytes")
+def _manifest(folder: Path) -> dict[str, Any]:
+    manifest = read_manifest(folder, FORMAT, "converter", "make one with nbest train converter")
+    path = folder / MANIFEST
+    weight, files = manifest.get("weight"), manifest.get("files")
     needed = {"lm.nlm", "spelling.nlm", "words.txt", *(f"{name}.npy" for name in ARRAYS)}
     if manifest.get("tokens") not in ("pair", "surface") or not isinstance(weight, float | int) or not 0 <= weight <= 1:
         raise FormatError(path, None, "its 'tokens' or 'weight' is damaged; train the converter again")
-    if not isinstance(sizes, dict) or not needed <= set(sizes) or not set(sizes) <= needed | {"lm2.nlm"}:
-        raise FormatError(path, None, "does not list the files of a converter in 'bytes'; train the converter again")
+    if not isinstance(files, dict) or not needed <= set(files) or not set(files) <= needed | {"lm2.nlm"}:
+        raise FormatError(path, None, "does not list the files of a converter in 'files'; train the converter again")
     return manifest

@@ -10,14 +10,10 @@ arrays.npz      counts and probabilities, never unpickled
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import shutil
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -27,6 +23,14 @@ import numpy as np
 from nbest import __version__
 from nbest.errors import FormatError, ParameterError
 from nbest.files import decode, split_lines
+from nbest.systems.directory import (
+    MANIFEST,
+    check_file,
+    read_manifest,
+    replacing_directory,
+    sizes_and_sums,
+    write_manifest,
+)
 from nbest.systems.tagger import Settings, Tagger
 from nbest.systems.tagger_lexicon import Lexicon
 from nbest.systems.tagger_suffixes import Suffixes
@@ -41,22 +45,9 @@ _SUFFIXES = ("offsets", "tags", "counts", "prior")
 
 def save(tagger: Tagger, path: str | Path) -> None:
     """Write the directory beside `path`, then rename it into place; a tagger that was there is replaced."""
-    goal = Path(path).resolve()
     check_place(path)
-    try:
-        beside = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be written: {error.strerror}") from None
-    old = beside.with_suffix(".old")
-    try:
-        _write(tagger, beside)
-        beside.chmod(0o755)
-        if goal.exists():
-            goal.rename(old)
-        beside.rename(goal)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+    with replacing_directory(path) as folder:
+        _write(tagger, folder)
 
 
 def check_place(path: str | Path) -> None:
@@ -83,22 +74,15 @@ def _write(tagger: Tagger, folder: Path) -> None:
     contents["arrays.npz"] = packed.getvalue()
     for name, data in contents.items():
         (folder / name).write_bytes(data)
-    files = {name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in contents.items()}
-    manifest = {
-        "format": FORMAT,
-        "column": tagger.column,
-        "settings": asdict(tagger.settings),
-        "nbest": __version__,
-        "files": files,
-    }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    own = {"column": tagger.column, "settings": asdict(tagger.settings), "nbest": __version__}
+    write_manifest(folder, {"format": FORMAT, **own, "files": sizes_and_sums(folder)})
 
 
 def load(path: str | Path) -> Tagger:
     """The tagger of a directory; files are checked against the manifest."""
     folder = Path(path)
     manifest = _manifest(folder)
-    data = {name: _read(folder, name, manifest) for name in _FILES}
+    data = {name: check_file(folder, name, manifest.get("files"), verify=True).read_bytes() for name in _FILES}
     lines = {name: split_lines(decode(folder / name, data[name])) for name in _FILES if name.endswith(".txt")}
     arrays = _arrays(folder / "arrays.npz", data["arrays.npz"])
     settings = Settings(**manifest["settings"])
@@ -120,16 +104,8 @@ def load(path: str | Path) -> Tagger:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    path = folder / "manifest.json"
-    if not path.is_file():
-        raise FormatError(folder, None, "is no tagger: it has no manifest.json; make one with nbest train tagger")
-    try:
-        manifest = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise FormatError(path, None, f"is damaged or cut short: {error}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        got = manifest.get("format") if isinstance(manifest, dict) else manifest
-        raise FormatError(path, None, f"expected the format {FORMAT!r}, got {got!r}; train the tagger again")
+    manifest = read_manifest(folder, FORMAT, "tagger", "make one with nbest train tagger")
+    path = folder / MANIFEST
     try:
         Settings(**manifest["settings"])
     except (KeyError, TypeError, ParameterError) as error:
@@ -137,24 +113,6 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if manifest.get("column") not in ("upos", "xpos"):
         raise FormatError(path, None, f"'column' must be upos or xpos, got {manifest.get('column')!r}")
     return manifest
-
-
-def _read(folder: Path, name: str, manifest: Mapping[str, Any]) -> bytes:
-    files = manifest.get("files")
-    entry = files.get(name) if isinstance(files, dict) else None
-    if not isinstance(entry, dict):
-        raise FormatError(folder / "manifest.json", None, f"does not list {name}; train the tagger again")
-    try:
-        data = (folder / name).read_bytes()
-    except OSError as error:
-        raise FormatError(folder / name, None, f"cannot be read: {error.strerror}; train the tagger again") from None
-    if len(data) != entry.get("bytes"):
-        raise FormatError(
-            folder / name, None, f"is cut short or changed: expected {entry.get('bytes')} bytes, got {len(data)}"
-        )
-    if hashlib.sha256(data).hexdigest() != entry.get("sha256"):
-        raise FormatError(folder / name, None, "is damaged: its sha256 is not that of the manifest; train it again")
-    return data
 
 
 def _arrays(path: Path, data: bytes) -> dict[str, np.ndarray]:

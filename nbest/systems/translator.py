@@ -13,7 +13,6 @@ resuming; it is not read here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,9 +22,9 @@ import numpy as np
 
 from nbest.corpus import Forests
 from nbest.errors import FormatError, ParameterError
-from nbest.files import decode, read_bytes
 from nbest.model import LogLinear, load
 from nbest.parallel import kernel
+from nbest.systems.directory import MANIFEST, read_manifest
 from nbest.systems.itg import FEATURES, Decoder
 from nbest.systems.itg_options import SentenceOptions
 from nbest.systems.ngram import LanguageModel
@@ -59,7 +58,7 @@ class Translator:
     def load(cls, path: str | Path) -> Translator:
         """The translator of a directory; what is missing, cut short or of another version is a `FormatError`."""
         folder = Path(path)
-        manifest = read_manifest(folder)
+        manifest = _manifest(folder)
         return cls(
             manifest["source"],
             manifest["target"],
@@ -189,20 +188,9 @@ def _applying(source_offsets, source_ids, option_offsets, words, longest):
     return spans, pairs
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a finished translator."""
-    path = folder / "manifest.json"
-    if not path.is_file():
-        raise FormatError(folder, None, "is no translator: it has no manifest.json; train it to the end")
-    try:
-        manifest = json.loads(decode(path, read_bytes(path)))
-    except ValueError as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(path, None, f"is damaged or cut short: {error}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        got = manifest.get("format") if isinstance(manifest, dict) else manifest
-        raise FormatError(path, None, f"expected the format {FORMAT!r}, got {got!r}; train the translator again")
+def _manifest(folder: Path) -> dict[str, Any]:
+    manifest = read_manifest(folder, FORMAT, "translator", "train it to the end")
+    path = folder / MANIFEST
     for key in ("source", "target"):
         if not isinstance(manifest.get(key), str):
             raise FormatError(path, None, f"expected a language code as {key!r}")

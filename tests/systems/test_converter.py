@@ -289,7 +289,7 @@ def test_saved_and_loaded_converters_are_equal(tmp_path: Path, mixed: bool) -> N
 def test_damaged_directories_are_refused(tmp_path: Path) -> None:
     save(adapted(), tmp_path / "c")
     manifest = json.loads((tmp_path / "c" / "manifest.json").read_text())
-    for change in ({"format": "x"}, {"tokens": "x"}, {"weight": 2}, {"bytes": {}}, {"bytes": 3}):
+    for change in ({"format": "x"}, {"tokens": "x"}, {"weight": 2}, {"files": {}}, {"files": 3}):
         (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest | change))
         with pytest.raises(FormatError, match="train the converter again"):
             load(tmp_path / "c")

@@ -303,7 +303,11 @@ def test_damaged_file_is_found_by_its_sum(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"version": 2}, "version 1"), ({"format": "x"}, "no phrase table"), ({"files": {}}, "does not list")],
+    [
+        ({"version": 2}, "version 1"),
+        ({"format": "x"}, "train the phrase table again"),
+        ({"files": {}}, "does not list"),
+    ],
 )
 def test_other_manifest(folder: Path, change: dict, message: str) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
