@@ -63,7 +63,7 @@ def translator(
 
       nbest decode translator fr-en test.fr --model model.json --decision consensus -o test.out
     """
-    from nbest.cli.decoding import DecodeCall, run
+    from nbest.cli.decoding_translator import DecodeCall, run
 
     run(DecodeCall(system, text, output, to, model, refs, beam, span_limit, k, decision, longest, raw, threads, quiet))
 

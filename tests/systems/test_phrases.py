@@ -305,7 +305,7 @@ def test_damaged_file_is_found_by_its_sum(folder: Path) -> None:
     ("change", "message"),
     [
         ({"version": 2}, "version 1"),
-        ({"format": "x"}, "train the phrase table again"),
+        ({"format": "x"}, "expected the format"),
         ({"files": {}}, "does not list"),
     ],
 )
