@@ -32,7 +32,8 @@ class Boosting:
         step = 1/2 log((W+ + epsilon Z) / (W- + epsilon Z))
 
     Collins (2000), ICML; Collins & Koo (2005), Computational Linguistics 31(1), section 4. W+ and W- are the masses of
-    the pairs for and against the feature, Z that of all pairs, epsilon is `smoothing`. s_ij is 1, or with `weighted`
+    the pairs for and against the feature, Z that of all Q pairs, epsilon is `smoothing` / Q: as if so many pairs were
+    for and against every feature already, whatever the size of the corpus. s_ij is 1, or with `weighted`
     the difference of the losses; S is the sum of s_ij. Gold is the hypothesis of least loss (of equals, that of the
     best base score); others as good make no pair. Every round takes the feature that lowers the loss most.
     `penalty` > 0 regularises the objective (the idea of Huang, Harper & Wang 2007, EMNLP-CoNLL), here by the squares
@@ -49,13 +50,13 @@ class Boosting:
     Cost of a round: the features of the pairs in which the chosen one differs. Deterministic.
     """
 
-    rounds: int = 5000
-    smoothing: float = 1e-3
+    rounds: int = 20_000
+    smoothing: float = 10.0
     penalty: float = 0.0
     weighted: bool = False
     start: Mapping[str, float] | None = None
     dense: bool | None = None
-    patience: int | None = None
+    patience: int | None = 2000
     tolerance: float = 1e-6
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
@@ -76,7 +77,8 @@ class Boosting:
         if self.start is None:
             lists = _scaled(lists, pairs)
         held = None if heldout is None else _Choice(lists.of(heldout))
-        descent = Descent(pairs, lists.base[pairs.golds] - lists.base[pairs.others], self.smoothing, self.penalty)
+        margins = lists.base[pairs.golds] - lists.base[pairs.others]
+        descent = Descent(pairs, margins, self.smoothing / len(margins), self.penalty)
         return lists, self._descend(descent, lists, held)
 
     def _check(self) -> None:

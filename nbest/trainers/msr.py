@@ -21,6 +21,7 @@ from nbest.trainers.msr_selection import MeanCorrelation, ModelCorrelation, Sele
 from nbest.trainers.sparse import SparseLists, sparse_lists
 from nbest.types import Floats, Ints
 
+_LIMIT, _LIMIT_HELD = 2_000, 10_000  # features to take without and with held-out lists
 _BEYOND = 0.1  # past the outermost cut where smoothing is 0, in units of the spread of base scores
 
 
@@ -40,7 +41,8 @@ class MSR:
     Cost: two passes over the features for the index, one over the index for E, then only the lists of each feature.
 
     alpha      how much the effect counts against the correlation, from 0 to 1; the paper: 0.7 to 0.8 (MSR-II: to 0.9)
-    features   L, how many features are taken
+    features   L, how many features are taken; None: 10,000 with held-out lists, which choose how many of them to keep,
+               and 2,000 without
     window     N, how many compete in a step
     smoothing  b of eq. 5, in standard deviations of the base scores within lists for each unit of a feature (of a
                dense one: for each of its standard deviations); 0: the middle of the best interval
@@ -51,7 +53,7 @@ class MSR:
     """
 
     alpha: float = 0.8
-    features: int = 2000
+    features: int | None = None
     window: int = 1000
     smoothing: float = 0.1
     passes: int = 1
@@ -67,9 +69,10 @@ class MSR:
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; held-out ones choose the number of steps."""
         self._check()
+        limit = self.features or (_LIMIT if heldout is None else _LIMIT_HELD)
         threads = parallel.thread_count(self.threads)
         lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start)
-        run = _Run(self, lists, heldout, threads)
+        run = _Run(self, lists, heldout, threads, limit)
         values, self.result_ = run.values(), run.result()
         return lists.finish(self, values, heldout)
 
@@ -78,7 +81,7 @@ class MSR:
         if not 0 <= self.alpha <= 1:
             raise ParameterError(f"'alpha' of {name} must be from 0 to 1, got {self.alpha}")
         for setting in ("features", "window", "passes"):
-            if getattr(self, setting) < 1:
+            if getattr(self, setting) is not None and getattr(self, setting) < 1:
                 raise ParameterError(f"'{setting}' of {name} must be >= 1, got {getattr(self, setting)}")
         if not 0 <= self.smoothing < np.inf:
             raise ParameterError(f"'smoothing' of {name} must be a finite number >= 0, got {self.smoothing}")
@@ -98,8 +101,8 @@ class MSR2(MSR):
 class _Run:
     """One training: the steps taken, and what dev and held-out lists made of them."""
 
-    def __init__(self, trainer: MSR, lists: SparseLists, heldout: NBest | None, threads: int) -> None:
-        self.trainer, self.lists, self.threads = trainer, lists, threads
+    def __init__(self, trainer: MSR, lists: SparseLists, heldout: NBest | None, threads: int, limit: int) -> None:
+        self.trainer, self.lists, self.threads, self.limit = trainer, lists, threads, limit
         self.history: list[dict[str, Any]] = []
         self.searched = 0  # line searches on one column
         problem, unit = lists.problem, _spread(lists.base, lists.offsets) or 1.0
@@ -130,7 +133,7 @@ class _Run:
         trainer = self.trainer
         base = self.dev.risk
         steps, reached = self.dev.search_all(self.threads, self._progress_of_effects)
-        columns, effect = ranking(base - reached, trainer.features + trainer.window)
+        columns, effect = ranking(base - reached, self.limit + trainer.window)
         improved = self.dev.improved(columns, steps[columns], self.lists.losses, self.threads)
         self.base_losses = self._losses(self.dev.choice)
         self.better = np.zeros(len(self.base_losses), np.int8)  # x_mF
@@ -153,7 +156,7 @@ class _Run:
     def _take(self) -> None:
         """Step k: pick a feature, search its weight, tell the selection what the model improves now."""
         picks = self.selection.candidates.columns
-        for _ in range(self.trainer.features):
+        for _ in range(self.limit):
             pick = self.selection.pick()
             if pick is None:
                 break
@@ -199,12 +202,12 @@ class _Run:
             entry["heldout"] = self.held.score
         self.history.append(entry)
         if self.trainer.progress is not None:
-            size = self.trainer.features
+            size = self.limit
             self.trainer.progress(size + self.searched, size * (1 + self.trainer.passes))
 
     def _progress_of_effects(self, done: int, total: int) -> None:
         if self.trainer.progress is not None:
-            size = self.trainer.features
+            size = self.limit
             self.trainer.progress(size * done // total, size * (1 + self.trainer.passes))
 
     @property
@@ -226,8 +229,8 @@ class _Run:
         kept = self.history[self.best]
         taken = len(self.taken)
         message = f"took {taken} features in {self.searched} line searches, of which {len(self.steps)} lowered the risk"
-        if taken < self.trainer.features:
-            message += f"; no other feature lowers it alone (asked for: {self.trainer.features})"
+        if taken < self.limit:
+            message += f"; no other feature lowers it alone (asked for: {self.limit})"
         if self.held is not None:
             message += f"; the best held-out score was after {kept['round']} of them"
         return Result(self.values(), kept["risk"], "converged", message, self.searched, tuple(self.history))

@@ -237,9 +237,11 @@ def test_large_counts_are_not_kept_in_a_byte() -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_fit_is_the_base_factor_and_the_rounds(kind: str, weighted: bool) -> None:
     corpus = mixed(7, kind).only_features(["second"]).with_sparse(["nowhere"], csr_array((mixed(7).hypotheses, 1)))
-    trainer = Boosting(rounds=30, smoothing=1e-3, weighted=weighted)
+    trainer = Boosting(rounds=30, smoothing=0.5, weighted=weighted)
     model = trainer.fit(corpus)
-    twin = Twin(sparse_lists(corpus, "a trainer"), weighted=weighted, smoothing=1e-3, penalty=0.0)
+    lists = sparse_lists(corpus, "a trainer")
+    pairs = len(pairs_of(lists).others)
+    twin = Twin(lists, weighted=weighted, smoothing=0.5 / pairs, penalty=0.0)
     base = twin.margins
     size, pseudo = (base**2).sum() / np.abs(base).sum(), 1e-9 * twin.strengths.sum()
 
@@ -252,6 +254,10 @@ def test_fit_is_the_base_factor_and_the_rounds(kind: str, weighted: bool) -> Non
     result = trainer.result_
     assert result is not None
     assert result.history[0] == {"round": 0, "feature": None, "step": 0.0, "loss": pytest.approx(twin.loss())}
+    if result.history[1]["step"] and kind == KINDS[0]:  # the smoothing is so many pairs
+        assert result.history[1]["step"] == pytest.approx(
+            twin.step(corpus.sparse_names.index(result.history[1]["feature"]))
+        )
     for entry in result.history[1:]:
         twin.weights[corpus.sparse_names.index(entry["feature"])] += entry["step"]
         assert entry["loss"] == pytest.approx(twin.loss())
