@@ -14,6 +14,7 @@ from benchmarks import (
     forests,
     kernels,
     language_model,
+    lowdim,
     methods,
     msr,
     ngrams,
@@ -42,6 +43,7 @@ BENCHMARKS = {
     "online": online.main,
     "converter": converter.main,
     "tagging": tagging.main,
+    "lowdim": lowdim.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

@@ -64,7 +64,17 @@ def test_commands_on_forests(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/extending.md", "docs/features.md", "docs/forests.md", "docs/translator.md"]
+    "name",
+    [
+        "README.md",
+        "docs/converter.md",
+        "docs/extending.md",
+        "docs/features.md",
+        "docs/forests.md",
+        "docs/low-dimensional.md",
+        "docs/tagger.md",
+        "docs/translator.md",
+    ],
 )
 def test_python_examples(name: str, tmp_path: Path) -> None:
     found = blocks(name, "python")

@@ -84,18 +84,18 @@ def take(kind: type, given: dict[str, str], load: Callable[[str], Mapping[str, f
     return {name: _convert(kind, name, hints[name], given.pop(name), load) for name in settable(kind) if name in given}
 
 
-def grid_values(kind: type, wanted: list[str]) -> dict[str, list[Any]]:
+def grid_values(kind: type, wanted: list[str], option: str = "--grid") -> dict[str, list[Any]]:
     """Settings of a class to try, from NAME=VALUE,VALUE each, converted to its types."""
     hints, known, values = get_type_hints(kind), settable(kind), dict[str, list[Any]]()
     for text in wanted:
         name, equals, rest = text.partition("=")
         key = name.replace("-", "_")
         if not equals or not rest:
-            raise ParameterError(f"--grid must be NAME=VALUE,VALUE, got {text!r}")
+            raise ParameterError(f"{option} must be NAME=VALUE,VALUE, got {text!r}")
         if key not in known:
             raise ParameterError(f"{kind.__name__} has no setting {name!r}; {_known(list(known), key)}")
         if key in values:
-            raise ParameterError(f"--grid names {name!r} twice")
+            raise ParameterError(f"{option} names {name!r} twice")
         values[key] = [_convert(kind, key, hints[key], part, None) for part in rest.split(",") if part]
     return values
 

@@ -271,6 +271,51 @@ def learning(
 
 
 @app.command(context_settings=_FURTHER)
+def settings(
+    lists: o.Lists,
+    setting: Annotated[list[str], typer.Option("--setting", help="What to vary: NAME=VALUE,VALUE; repeatable.")],
+    refs: o.Refs = None,
+    metric: o.MetricName = None,
+    heldout: Heldout = None,
+    heldout_refs: HeldoutRefs = None,
+    split: Split = 0.25,
+    method: Annotated[str, typer.Option("--method", "-M", help="A method of nbest tune.")] = "risk",
+    add: Annotated[str | None, typer.Option("--add", help="Features to add: ngrams:order=2, ...")] = None,
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    seed: Seed = 1,
+    quiet: o.Quiet = False,
+) -> None:
+    """The metric on held-out lists against the values of a setting, all others as they are.
+
+    Further options are those of the method (--k 50, --variance 0.5 ...).
+
+    [bold]Example[/bold]
+
+      nbest study settings train.jsonl --metric accuracy --method lowdim --setting tau=0.1,0.5,0.9 --heldout dev.jsonl
+    """
+    from nbest.cli.loading import columns, wanted
+    from nbest.errors import ParameterError, look_up
+    from nbest.features import fit_recipes
+    from nbest.trainers import TRAINERS
+
+    call = StudyCall("settings", locals(), output, quiet)
+    values = o.grid_values(look_up(TRAINERS, method, "method"), setting, "--setting")
+    given = call.settings([method])[method]
+    dev, held = call.sets(heldout, heldout_refs, split, seed)
+    if held is None:
+        raise ParameterError("nbest study settings needs --heldout LISTS or --split SHARE")
+    added = fit_recipes(dev, wanted(add))
+    dev, held = columns(dev, added, None, None), columns(held, added, None, None)
+    call.run(dev, held, values, method=method, settings=given, seed=seed, threads=threads)
+
+
+@app.command(context_settings=_FURTHER)
 def path(
     lists: o.Lists,
     refs: o.Refs = None,

@@ -67,7 +67,8 @@ def run(call: TuneCall) -> None:
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
     corpora = [how.measured(read_corpus(Source(lists, refs, call.format), console)) for lists, refs in sets]
     tuned = split(corpora[0], 1.0 - call.split, call.split_seed)[0] if call.split else corpora[0]
-    added = fit_recipes(tuned, wanted(call.add)) if isinstance(tuned, NBest) else wanted(call.add)
+    with console.convergence():
+        added = fit_recipes(tuned, wanted(call.add)) if isinstance(tuned, NBest) else wanted(call.add)
     corpora = [columns(corpus, added, call.only, call.drop) for corpus in corpora]
     if call.split:
         corpora = list(split(corpora[0], 1.0 - call.split, call.split_seed))

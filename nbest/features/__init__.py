@@ -18,6 +18,7 @@ from nbest.features.gaussians import GaussianKernels, gaussians
 from nbest.features.lm import lm, lm_recipe
 from nbest.features.lowdim import fit_features, lowdim
 from nbest.features.ngrams import ngrams, ngrams_recipe, only_ngrams
+from nbest.features.pairs import only_pairs, pairs, pairs_recipe
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, frequency, length, rank
 
@@ -30,6 +31,7 @@ FEATURES: dict[str, Callable[..., NBest]] = {
     "lm": lm,
     "lowdim": lowdim,
     "ngrams": ngrams,
+    "pairs": pairs,
     "rank": rank,
 }
 """Features that can be added to any lists, by the name used on the command line."""
@@ -45,10 +47,14 @@ FITTED: dict[str, Callable[..., dict[str, Any]]] = {
     "lm": lm_recipe,
     "lowdim": fit_features,
     "ngrams": ngrams_recipe,
+    "pairs": pairs_recipe,
 }
 """Features whose recipe must be fitted to a corpus first: `(corpus, **options) -> recipe`."""
 
-RESTRICTED: dict[str, Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]]] = {"ngrams": only_ngrams}
+RESTRICTED: dict[str, Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]]] = {
+    "ngrams": only_ngrams,
+    "pairs": only_pairs,
+}
 """Features that need only make the columns of some names: `(recipe, names) -> recipe`, whose "columns" say which."""
 
 
@@ -113,6 +119,7 @@ __all__ = [
     "lm",
     "lowdim",
     "ngrams",
+    "pairs",
     "rank",
     "reestimate",
     "restrict_recipes",

@@ -11,6 +11,7 @@ from nbest.studies.annealing import Annealing, annealing
 from nbest.studies.base import Study
 from nbest.studies.bins import BinWeights, bins
 from nbest.studies.consensus import Consensus, consensus
+from nbest.studies.curves import Curves, curves
 from nbest.studies.learning import Learning, learning
 from nbest.studies.path import Path, path
 from nbest.studies.sharpness import Sharpness, sharpness
@@ -24,6 +25,7 @@ STUDIES: dict[str, Callable[..., Study]] = {
     "consensus": consensus,
     "learning": learning,
     "path": path,
+    "settings": curves,
     "sharpness": sharpness,
     "starts": starts,
     "surface": surface,
@@ -36,6 +38,7 @@ __all__ = [
     "Annealing",
     "BinWeights",
     "Consensus",
+    "Curves",
     "Learning",
     "Path",
     "Sharpness",
@@ -46,6 +49,7 @@ __all__ = [
     "annealing",
     "bins",
     "consensus",
+    "curves",
     "learning",
     "path",
     "sharpness",

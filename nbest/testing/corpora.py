@@ -13,6 +13,7 @@ from nbest.metrics import WER
 from nbest.types import Metric
 
 _WORDS = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")
+_LATIN = dict(zip(_WORDS, ("formica", "apis", "felis", "canis", "alces", "vulpes", "taurina", "gallina"), strict=True))
 
 
 def toy_lists(
@@ -28,7 +29,8 @@ def toy_lists(
 
     Features: "first" and "second" are each misled by the same disturbance in opposite directions, and their sum is
     minus the share of wrong words, so that without `noise` the weights (1, 1) choose the best hypothesis of every
-    list and no single feature does; "third" is noise. Segment 1 is empty and segment 2 has one hypothesis.
+    list and no single feature does; "third" is noise. Segment 1 is empty and segment 2 has one hypothesis. Sources are
+    the references word for word in another language.
     """
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, longest + 1, segments_)
@@ -51,6 +53,7 @@ def toy_lists(
         ids=tuple(f"s{i}" for i in range(segments_)),
         texts=Texts.of(texts),
         references=tuple((" ".join(words),) for words in references),
+        sources=tuple(" ".join(_LATIN[word] for word in words) for words in references),
         **(_word_counts(texts) if sparse else {}),
     )
     return corpus.with_metric(WER() if metric is None else metric)

@@ -26,20 +26,23 @@ _STATUSES = ("converged", "limit", "collapsed")
 _WILD = np.array([1e-6, 1e6, 1.0])
 
 
-def check_trainer(trainer: Make, *, seed: int = 1, metric: Metric | None = None, **options: Any) -> None:
+def check_trainer(
+    trainer: Make, *, seed: int = 1, metric: Metric | None = None, featureless: bool = False, **options: Any
+) -> None:
     """Raise an `AssertionError` that says which part of the contract of `nbest.types.Trainer` is broken.
 
     `trainer` is a class (or a function) that makes a trainer from keywords; it is checked with `options`, on made-up
     lists: what it stores, what it leaves unchanged, that it is deterministic and indifferent to the order of
     hypotheses and to the units of features, what it refuses, and that it learns what a single feature cannot tell.
-    `metric` is that of the lists (default WER).
+    `metric` is that of the lists (default WER). `featureless` is for a trainer that makes a feature of its own: lists
+    whose features are missing or never differ must then train rather than be refused.
     """
 
     def make(**more: Any) -> Any:
         return trainer(**{**options, **more})
 
     lists = toy_lists(seed, metric=metric)
-    for check in _CHECKS:
+    for check in (*_CHECKS, _check_taken if featureless else _check_refused):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -89,7 +92,8 @@ def _check_result(make: Make, corpus: NBest) -> None:
     assert result.status in _STATUSES, f"the status of result_ must be one of {_STATUSES}, got {result.status!r}"
     assert isinstance(result.message, str), "the message of result_ must be a str"
     assert result.message, "the message of result_ must not be empty"
-    assert set(model.weights) == {*corpus.feature_names, *corpus.sparse_names}, "every feature must have a weight"
+    wide = model.prepare(corpus)
+    assert set(model.weights) == {*wide.feature_names, *wide.sparse_names}, "every feature must have a weight"
     assert model.trainer.get("name") == type(trainer).__name__, "the model must name its trainer"
     assert model.metric, "the model must name its metric"
 
@@ -148,24 +152,46 @@ def _check_useless_features(make: Make, corpus: NBest) -> None:
 
 
 def _check_refusals(make: Make, corpus: NBest) -> None:
-    constant = replace(corpus, features=np.ones_like(corpus.features))
-    none = replace(corpus, features=np.zeros((corpus.hypotheses, 0)), feature_names=())
     place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)
     for what, lists, heldout in (
         ("lists without statistics", replace(corpus, stats=None, metric=None), None),
-        ("lists in which no feature differs", constant, None),
-        ("lists without features", none, None),
         ("lists of one hypothesis", corpus.keep(place == 0), None),
         ("held-out lists without statistics", corpus, replace(corpus, stats=None, metric=None)),
     ):
-        trainer, message = make(), ""
-        try:
-            trainer.fit(lists, heldout=heldout)
-        except CapabilityError as error:
-            message = str(error)
-        assert message, f"{what} must be refused with a CapabilityError"
-        assert len(message) > 20, f"{what}: the CapabilityError does not say what is missing: {message}"
-        assert trainer.result_ is None, f"{what} must be refused before the training, not after it"
+        _refused(make, what, lists, heldout)
+
+
+def _refused(make: Make, what: str, lists: NBest, heldout: NBest | None = None) -> None:
+    trainer, message = make(), ""
+    try:
+        trainer.fit(lists, heldout=heldout)
+    except CapabilityError as error:
+        message = str(error)
+    assert message, f"{what} must be refused with a CapabilityError"
+    assert len(message) > 20, f"{what}: the CapabilityError does not say what is missing: {message}"
+    assert trainer.result_ is None, f"{what} must be refused before the training, not after it"
+
+
+def _flat(corpus: NBest) -> dict[str, NBest]:
+    """Lists whose features tell nothing."""
+    return {
+        "lists in which no feature differs": replace(corpus, features=np.ones_like(corpus.features)),
+        "lists without features": replace(corpus, features=np.zeros((corpus.hypotheses, 0)), feature_names=()),
+    }
+
+
+def _check_refused(make: Make, corpus: NBest) -> None:
+    for what, lists in _flat(corpus).items():
+        _refused(make, what, lists)
+
+
+def _check_taken(make: Make, corpus: NBest) -> None:
+    for what, lists in _flat(corpus).items():
+        model = make().fit(lists)
+        own = {name: weight for name, weight in model.weights.items() if name not in lists.feature_names}
+        assert any(own.values()), f"{what}: a trainer with a feature of its own must give it a weight"
+        rest = [weight for name, weight in model.weights.items() if name in lists.feature_names]
+        assert not any(rest), f"{what}: features that never differ must get weight 0, got {rest}"
 
 
 def _check_learning(make: Make, corpus: NBest) -> None:

@@ -12,7 +12,8 @@ from nbest import segments
 from nbest.corpus import Forests, NBest
 from nbest.errors import CapabilityError, ParameterError, _known
 from nbest.features.bags import check_view
-from nbest.features.lowdim import NAME, cosines, recipe
+from nbest.features.lowdim import NAME, cosines, need_texts, recipe
+from nbest.features.standardise import within_scale
 from nbest.model import LogLinear
 from nbest.optimisers.block_cg import Products
 from nbest.optimisers.result import Result
@@ -49,7 +50,7 @@ class LowDim:
     cutoff     least number of segments that a feature must be in
     rounds     of the alternation of "discriminative", each with one solve; `step` is its first step
     tolerance  relative accuracy of the directions
-    start      weights of the base score (default: 1 for an only feature, else tuned by MERT)
+    start      weights of the base score (default: 1 for an only feature that differs, several are tuned by MERT)
     """
 
     kind: str = "softened"
@@ -157,8 +158,9 @@ class LowDim:
             if odd is not None:
                 raise ParameterError(f"start weights name {odd!r}, which the corpus lacks; {_known(known, odd)}")
             return dict.fromkeys(names, 0.0) | {name: float(weight) for name, weight in self.start.items()}
-        if len(names) < 2:
-            return dict.fromkeys(names, 1.0)
+        telling = [name for name, scale in zip(names, within_scale(corpus), strict=True) if scale > 0]
+        if len(telling) < 2:
+            return {name: float(name in telling) for name in names}
         return dict(MERT(threads=self.threads).fit(replace(corpus, sparse=None, sparse_names=())).weights)
 
     def choose_w(
@@ -208,10 +210,14 @@ def check_lists(corpus: NBest, heldout: NBest | None) -> None:
         )
     if NAME in corpus.feature_names:
         raise CapabilityError(f"these lists have a feature {NAME!r} already; leave it out (--drop {NAME})")
-    if corpus.feature_names or corpus.sparse is not None:
+    need_texts(corpus)
+    if corpus.sparse is not None or (within_scale(corpus) > 0).any():
         prepare(corpus, "LowDim", heldout, sparse=True)
-    elif heldout is not None:
-        heldout.need_stats()
+        return
+    for lists in (corpus, *([] if heldout is None else [heldout])):
+        lists.need_stats()
+    if corpus.lengths.max(initial=0) < 2:
+        raise CapabilityError("LowDim needs lists with at least two hypotheses; every list here has fewer")
 
 
 def recipe_of(directions: Directions, names: Names) -> dict[str, Any]:

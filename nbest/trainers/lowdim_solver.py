@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
-from nbest.optimisers.block_cg import Products, block_cg
+from nbest.optimisers.block_cg import Products, Scaling, block_cg
 from nbest.parallel import kernel
 from nbest.randomness import generator
 from nbest.types import Floats
 
 DENSE = 4096  # features up to which a covariance is factored
+HEAD = 512  # features that the scaling of conjugate gradients factors together
 _BLOCK = 16  # vectors that are multiplied at once
 _TIGHTER = 0.1  # solves within are this much more exact than the directions asked for
 _SINGULAR = 1e-10  # a pivot this small beside the largest is 0 up to rounding
@@ -30,18 +31,20 @@ _SINGULAR = 1e-10  # a pivot this small beside the largest is 0 up to rounding
 class Covariance:
     """C = (1 - tau) Z'Z + tau I of one view Z [n, d]: its products, and solutions of C v = r.
 
-    Up to `dense` features by a Cholesky factor (d^2 numbers), else by block conjugate gradients with the diagonal as
-    preconditioner. tau 0 needs columns that are independent; what is found not to be so is refused.
+    Up to `dense` features by a Cholesky factor (d^2 numbers), else by block conjugate gradients, where the `head`
+    features that segments have most of are factored together and the others scaled. tau 0 needs columns that are
+    independent; what is found not to be so is refused.
     """
 
-    def __init__(self, view: Products, tau: float, name: str, *, dense: int = DENSE) -> None:
+    def __init__(self, view: Products, tau: float, name: str, *, dense: int = DENSE, head: int = HEAD) -> None:
         self.view, self.tau, self.name = view, tau, name
         self.diagonal = (1 - tau) * view.squares() + tau
         n, d = view.shape
         if tau == 0 and (d > n or not (self.diagonal > 0).all()):
             why = f"{d} features and {n} segments" if d > n else "a feature that no segment has"
             raise self._singular(why)
-        self.factor = self._factored() if d <= dense else None
+        self.factor = self._factored(view) if d <= dense else None
+        self.scaling = self._scaling(head) if d > dense else None
         self.iterations = 0  # of conjugate gradients, so far
 
     def _singular(self, why: str) -> CapabilityError:
@@ -49,9 +52,15 @@ class Covariance:
             f"the covariance of the {self.name}s is singular ({why}) and 'tau' of LowDim is 0; give tau > 0, e.g. 0.1"
         )
 
-    def _factored(self) -> Floats:
-        """[d, d] lower Cholesky factor."""
-        dense = (1 - self.tau) * gram(self.view)
+    def _scaling(self, head: int) -> Scaling:
+        """What is like C and easily solved for."""
+        rows = np.sort(np.argsort(-self.diagonal, kind="stable")[:head])
+        factor = self._factored(Products(self.view.matrix[:, rows], self.view.threads))
+        return Scaling(np.sqrt(self.diagonal), rows, factor)
+
+    def _factored(self, view: Products) -> Floats:
+        """[d, d] lower Cholesky factor of the covariance of these features."""
+        dense = (1 - self.tau) * gram(view)
         dense[np.diag_indices_from(dense)] += self.tau
         try:
             lower = np.linalg.cholesky(dense)
@@ -76,7 +85,8 @@ class Covariance:
             from scipy.linalg import cho_solve
 
             return cho_solve((self.factor, True), rights, check_finite=False)
-        found = block_cg(self.apply, self.diagonal, rights, start, tolerance=tolerance)
+        assert self.scaling is not None
+        found = block_cg(self.apply, self.scaling, rights, start, tolerance=tolerance)
         self.iterations += found.iterations
         if found.residual > 10 * tolerance:
             why = f"conjugate gradients reached {found.residual:.1e}, not {tolerance:.1e}; a larger tau helps"
@@ -133,8 +143,8 @@ class Solver:
     """Finds the top directions for a matrix of targets T [n, d2]; the covariances are made once and kept.
 
     Block Lanczos in the inner product of Cyy, restarted with the best Ritz vectors when its basis is full; a basis of
-    all d2 vectors where that is hardly more work. Directions of an earlier solve are a warm start: for the
-    basis, and for Cxx^-1. The start is random otherwise: deterministic for a seed.
+    all d2 vectors where that is hardly more work. Directions of an earlier solve are a warm start: for the basis, and
+    for Cxx^-1. The start is random otherwise: deterministic for a seed.
     Cost: a block of m vectors goes through X, X' and O(d1 m^2) once an iteration of conjugate gradients; memory
     4 k d1 + 12 k d2 numbers beside the matrices.
     """
@@ -156,7 +166,8 @@ class Solver:
             found = _Space(self, targets, room).search(start)
         if found.k < k:
             why = f"the rank of the covariance between inputs and outputs is {found.k}"
-            warnings.warn(f"'k' of LowDim is {k} and {why}; it keeps {found.k} directions", UserWarning, stacklevel=3)
+            kept = f"it keeps {found.k} directions"
+            warnings.warn(f"'k' of LowDim is {k} and {why}; {kept}", ConvergenceWarning, stacklevel=3)
         if found.status != "converged":
             why = f"directions are exact to {found.residual:.1e} after {self.rounds} rounds, not {self.tolerance:.1e}"
             warnings.warn(f"LowDim: {why}", ConvergenceWarning, stacklevel=3)

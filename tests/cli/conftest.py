@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import nbest
 from nbest import segments as segments_
 from nbest.cli.main import main
 from nbest.corpus import Forests
@@ -57,6 +58,14 @@ def write_lists(folder: Path, name: str, segments: int, seed: int) -> None:
     (folder / f"{name}.nbest").write_text("\n".join(lists) + "\n")
     (folder / f"{name}.ref").write_text("\n".join(refs) + "\n")
     (folder / f"{name}.first").write_text("\n".join(first) + "\n")
+
+
+def write_sources(folder: Path, name: str) -> None:
+    """`name.jsonl`: the lists of `write_lists` with their references, which spelt backwards are the input texts."""
+    lists = nbest.read(folder / f"{name}.nbest")
+    references = nbest.read_references(folder / f"{name}.ref", len(lists))
+    sources = tuple(" ".join(word[::-1] for word in refs[0].split()) for refs in references)
+    nbest.write(replace(lists, references=references, sources=sources), folder / f"{name}.jsonl")
 
 
 def sausages(seed: int, segments: int = 25) -> Forests:

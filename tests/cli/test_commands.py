@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import nbest
-from tests.cli.conftest import Run, write_lists
+from tests.cli.conftest import Run, write_lists, write_sources
 
 TUNE = ("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "mert")
 
@@ -34,8 +34,9 @@ def test_tune_writes_a_model_that_rerank_uses(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("method", sorted(set(nbest.TRAINERS) - {"cobleu"}))
-def test_every_method_tunes(run: Run, method: str) -> None:
-    ran = run(*TUNE, "--method", method, "--split", "0.25", "--json", "-o", "model.json")
+def test_every_method_tunes(run: Run, folder: Path, method: str) -> None:
+    write_sources(folder, "dev")
+    ran = run("tune", "dev.jsonl", *TUNE[4:], "--method", method, "--split", "0.25", "--json", "-o", "model.json")
     assert ran.code == 0, ran.err
     summary = json.loads(ran.out)
     assert summary["method"] == method

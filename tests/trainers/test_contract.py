@@ -15,11 +15,14 @@ from nbest.trainers import TRAINERS, MaxLikelihood
 METRIC = {"cobleu": BLEU(tokenize="none", max_ngram_order=2)}
 """Trainers that take one metric only."""
 
+FEATURELESS = {"lowdim"}
+"""Trainers that make a feature of their own, and need no other."""
+
 
 @pytest.mark.parametrize("name", TRAINERS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_contract(name, seed):
-    check_trainer(TRAINERS[name], seed=seed, metric=METRIC.get(name))
+    check_trainer(TRAINERS[name], seed=seed, metric=METRIC.get(name), featureless=name in FEATURELESS)
 
 
 OPTIONS = [
@@ -30,12 +33,14 @@ OPTIONS = [
     ("likelihood", {"variance": {"first": 0.5}}),
     ("cobleu", {"schedule": "temperature"}),
     ("cobleu", {"schedule": "gamma"}),
+    ("lowdim", {"kind": "generative", "k": 3, "tau": 0.5}),
+    ("lowdim", {"kind": "discriminative", "k": 5, "rounds": 3}),
 ]
 
 
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_contract_with_options(name, options):
-    check_trainer(TRAINERS[name], metric=METRIC.get(name), **options)
+    check_trainer(TRAINERS[name], metric=METRIC.get(name), featureless=name in FEATURELESS, **options)
 
 
 @dataclass

@@ -26,7 +26,17 @@ def fitted(trainer, *corpora):
         return trainer.fit(*corpora)
 
 
-@pytest.mark.parametrize("name", sorted(set(TRAINERS) - {"cobleu"}))
+OF_STRINGS = {"lowdim"}
+"""Trainers whose model has a feature of whole outputs, which the edges of a forest do not have."""
+
+
+@pytest.mark.parametrize("name", sorted(OF_STRINGS))
+def test_features_of_whole_outputs_are_refused(name):
+    with pytest.raises(CapabilityError, match="read lists out of the forests first"):
+        TRAINERS[name]().fit(sausages(1).with_metric(WER()))
+
+
+@pytest.mark.parametrize("name", sorted(set(TRAINERS) - {"cobleu"} - OF_STRINGS))
 def test_every_trainer_learns_from_lattices(name):
     dev, test = (sausages(seed).with_metric(WER()) for seed in (1, 2))
     options = {"restarts": 3, "hops": 1} if name == "mert" else {}

@@ -1,0 +1,86 @@
+"""How much a setting of a trainer matters: the metric against its values, all else as given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from nbest.corpus import NBest
+from nbest.decisions import first
+from nbest.errors import ParameterError, _known, look_up
+from nbest.studies.base import Progress, Study, about, build, counting_failures
+from nbest.studies.charts import LineChart, Series
+from nbest.studies.picture import Picture
+from nbest.studies.svg import COLOURS
+from nbest.trainers import TRAINERS
+
+_GREY = "#888888"
+
+
+@dataclass(frozen=True)
+class Curves(Study):
+    """Rows: method, setting, value, dev, heldout."""
+
+    name: ClassVar[str] = "settings"
+
+    def curve(self, setting: str, key: str) -> list[float]:
+        """The metric at each value of a setting."""
+        return [row[key] for row in self.chosen(setting=setting)]
+
+    def picture(self) -> Picture:
+        """One panel a setting; grey is what the first hypotheses of the held-out lists reach."""
+        panels = [self._panel(setting, values) for setting, values in self.settings["values"].items()]
+        held = f"{self.settings['heldout_segments']} held-out segments"
+        given = ", ".join(f"{name} {value}" for name, value in self.settings["settings"].items())
+        subtitle = f"{self.settings['method']}{f' with {given}' if given else ''}; {held}"
+        return Picture("Settings", subtitle, panels, width=420, height=300)
+
+    def _panel(self, setting: str, values: Sequence[Any]) -> LineChart:
+        plain = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+        x = [float(value) for value in plain] if len(plain) == len(values) else [float(at) for at in range(len(values))]
+        level = [self.settings["first"]] * len(x)
+        series = [
+            Series("held out", x, self.curve(setting, "heldout"), COLOURS[0], dots=True),
+            Series("first hypotheses", x, level, _GREY, "dashed", 1.4),
+        ]
+        said = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
+        ticks = list(zip(x, said, strict=True))
+        return LineChart(series, "", setting, self.unit, ticks)
+
+
+def curves(
+    dev: NBest,
+    heldout: NBest,
+    values: Mapping[str, Sequence[Any]],
+    *,
+    method: str = "lowdim",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Curves:
+    """Train a method on dev with each value of each setting in turn, the others as `settings` or the defaults say.
+
+    Held-out lists are given to the trainer, so whatever it chooses on them (a number of rounds, the weight of a score)
+    is chosen for each point, as `nbest tune --heldout` would. Jagarlamudi & Daume III (2012), figure 1.
+    """
+    kind, given = look_up(TRAINERS, method, "method"), dict(settings or {})
+    known = [each.name for each in fields(kind) if each.init]
+    if not values or not all(len(each) for each in values.values()):
+        raise ParameterError("the study settings needs values of each setting, got none (--setting tau=0.1,0.9)")
+    for name in values:
+        if name not in known:
+            raise ParameterError(f"the study settings: {kind.__name__} has no setting {name!r}; {_known(known, name)}")
+    jobs = [(name, value) for name, each in values.items() for value in each]
+    rows: list[dict[str, Any]] = []
+    with counting_failures("runs"):
+        for name, value in jobs:
+            model = build(method, {**given, name: value}, seed=seed, threads=threads).fit(dev, heldout)
+            reached = {key: float(model.scores_[key]) for key in ("dev", "heldout")}
+            rows.append({"method": method, "setting": name, "value": value, **reached})
+            if progress is not None:
+                progress(len(rows), len(jobs))
+    kept = {"method": method, "settings": given, "values": {name: list(each) for name, each in values.items()}}
+    further = {"seed": seed, "heldout_segments": len(heldout), "first": heldout.score(first(None, heldout))}
+    return Curves(**about(dev), settings={**kept, **further}, rows=tuple(rows))
