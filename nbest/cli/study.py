@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from nbest.cli import options as o
 from nbest.cli.studying import StudyCall, load_model, names, numbers, whole
-
-if TYPE_CHECKING:
-    pass
 
 _FURTHER = {"allow_extra_args": True, "ignore_unknown_options": True}  # options of trainers and metrics pass through
 
@@ -39,13 +38,43 @@ Methods = Annotated[str, typer.Option("--methods", help="Methods of nbest tune: 
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 
 
-@app.command(context_settings=_FURTHER)
-def surface(
+def _shared(
     lists: o.Lists,
-    x: Annotated[str, typer.Option("--x", help="Feature whose weight goes to the right.")],
-    y: Annotated[str, typer.Option("--y", help="Feature whose weight goes up.")],
     refs: o.Refs = None,
     metric: o.MetricName = None,
+    output: Output = None,
+    tokenize: o.Tokenize = None,
+    lowercase: o.Lowercase = False,
+    column: o.Column = None,
+    scores: o.ScoresFile = None,
+    format: o.FormatName = None,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """The options that every study has."""
+
+
+def _study(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a command of a study: its own options and those of all studies, which it gets as its `call`."""
+    first, *rest = inspect.signature(_shared, eval_str=True).parameters.values()
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+    def command(**given: Any) -> None:
+        function(StudyCall(function.__name__, given), **{option.name: given[option.name] for option in own})
+
+    options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in (first, *own, *rest)]
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    command.__annotations__ = {option.name: option.annotation for option in options}
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    app.command(context_settings=_FURTHER)(command)
+    return function
+
+
+@_study
+def surface(
+    call: StudyCall,
+    x: Annotated[str, typer.Option("--x", help="Feature whose weight goes to the right.")],
+    y: Annotated[str, typer.Option("--y", help="Feature whose weight goes up.")],
     model: ModelFile = None,
     gamma: Annotated[float, typer.Option("--gamma", min=0.0, help="Sharpness of the posterior.")] = 1.0,
     temperature: Annotated[
@@ -55,14 +84,6 @@ def surface(
     points: Annotated[int, typer.Option("--points", min=2, help="Weights to try of each feature.")] = 41,
     x_range: Annotated[str | None, typer.Option("--x-range", help="Weights of x: LOW,HIGH.")] = None,
     y_range: Annotated[str | None, typer.Option("--y-range", help="Weights of y: LOW,HIGH.")] = None,
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
 ) -> None:
     """The metric over two weights: of the chosen hypotheses, and expected, which is what risk training sees.
 
@@ -70,32 +91,21 @@ def surface(
 
       nbest study surface dev.nbest --refs dev.ref --metric bleu --x lm --y am --model model.json -o surface
     """
-    call = StudyCall("surface", locals(), output, quiet)
     call.run(
         call.lists(), x, y, model=load_model(model), gamma=gamma, temperature=temperature, order=order, points=points,
-        x_range=numbers("x-range", x_range, 2), y_range=numbers("y-range", y_range, 2), threads=threads,
+        x_range=numbers("x-range", x_range, 2), y_range=numbers("y-range", y_range, 2), threads=call.threads,
     )  # fmt: skip
 
 
-@app.command(context_settings=_FURTHER)
+@_study
 def sharpness(
-    lists: o.Lists,
+    call: StudyCall,
     feature: Annotated[str, typer.Option("--feature", "--x", help="Feature whose weight varies.")],
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
     model: ModelFile = None,
     gamma: Annotated[str, typer.Option("--gamma", help="Sharpness of each curve: NUMBER,NUMBER.")] = "0.1,0.3,1,3,10",
     order: Order = 2,
     points: Annotated[int, typer.Option("--points", min=2, help="Weights to try.")] = 201,
     bounds: Annotated[str | None, typer.Option("--range", help="Weights of the feature: LOW,HIGH.")] = None,
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
 ) -> None:
     """The expected metric against one weight, ever sharper, beside the exact metric of the chosen hypotheses.
 
@@ -103,35 +113,24 @@ def sharpness(
 
       nbest study sharpness dev.nbest --refs dev.ref --metric bleu --feature lm --model model.json -o sharpness
     """
-    call = StudyCall("sharpness", locals(), output, quiet)
     if model is None:
         call.console.say("without --model all other weights are 0, and the exact metric has its only step at 0")
     call.run(
         call.lists(), feature, model=load_model(model), gammas=numbers("gamma", gamma), order=order, points=points,
-        bounds=numbers("range", bounds, 2), threads=threads,
+        bounds=numbers("range", bounds, 2), threads=call.threads,
     )  # fmt: skip
 
 
-@app.command(context_settings=_FURTHER)
+@_study
 def consensus(
-    lists: o.Lists,
+    call: StudyCall,
     feature: Annotated[str, typer.Option("--feature", "--x", help="Feature whose weight varies.")],
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
     model: ModelFile = None,
     segment: Annotated[str | None, typer.Option("--segment", help="Id of the list to show (the first).")] = None,
     order: Annotated[int, typer.Option("--order", min=1, help="Words of the n-grams counted.")] = 2,
     gamma: Annotated[float, typer.Option("--gamma", min=0.0, help="Sharpness of the posterior.")] = 1.0,
     points: Annotated[int, typer.Option("--points", min=2, help="Weights to try.")] = 201,
     bounds: Annotated[str | None, typer.Option("--range", help="Weights of the feature: LOW,HIGH.")] = None,
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
 ) -> None:
     """N-gram precision of the 1-best and of expected counts against one weight, and what each decision chooses.
 
@@ -139,33 +138,22 @@ def consensus(
 
       nbest study consensus dev.nbest --refs dev.ref --metric bleu --feature lm --model model.json -o consensus
     """
-    call = StudyCall("consensus", locals(), output, quiet)
     call.run(
         call.lists(), feature, model=load_model(model), segment=segment, order=order, gamma=gamma, points=points,
-        bounds=numbers("range", bounds, 2), threads=threads,
+        bounds=numbers("range", bounds, 2), threads=call.threads,
     )  # fmt: skip
 
 
-@app.command(context_settings=_FURTHER)
+@_study
 def alpha(
-    lists: o.Lists,
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
+    call: StudyCall,
     heldout: Heldout = None,
     heldout_refs: HeldoutRefs = None,
     split: Split = 0.25,
     add: Annotated[str | None, typer.Option("--add", help="Features to add: ngrams:order=2, ...")] = None,
     alphas: Annotated[str, typer.Option("--alphas", help="Values from 0 to 1: NUMBER,NUMBER.")] = "0.7,0.8,0.9,1",
     methods: Annotated[str, typer.Option("--methods", help="msr, msr2 or both.")] = "msr,msr2",
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
     seed: Seed = 1,
-    quiet: o.Quiet = False,
 ) -> None:
     """Minimum sample risk step by step: how much the overlap of features should count against their own effect.
 
@@ -179,7 +167,6 @@ def alpha(
     from nbest.errors import ParameterError
     from nbest.features import fit_recipes
 
-    call = StudyCall("alpha", locals(), output, quiet)
     settings = call.settings(names(methods))
     dev, held = call.sets(heldout, heldout_refs, split, seed)
     if held is None:
@@ -188,29 +175,19 @@ def alpha(
     dev, held = columns(dev, added, None, None), columns(held, added, None, None)
     call.run(
         dev, held, alphas=numbers("alphas", alphas), methods=names(methods),
-        settings=settings[names(methods)[0]], threads=threads,
+        settings=settings[names(methods)[0]], threads=call.threads,
     )  # fmt: skip
 
 
-@app.command(context_settings=_FURTHER)
+@_study
 def annealing(
-    lists: o.Lists,
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
+    call: StudyCall,
     heldout: Heldout = None,
     heldout_refs: HeldoutRefs = None,
     split: Split = 0.25,
     t0: Annotated[str, typer.Option("--t0", help="Temperatures to start from: NUMBER,NUMBER.")] = "0.125,1,8",
     methods: Annotated[str, typer.Option("--methods", help="Methods to compare with: NAME,NAME.")] = "mert",
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
     seed: Seed = 1,
-    quiet: o.Quiet = False,
 ) -> None:
     """The metric on dev and held-out lists along annealing paths, from hot to cold and then ever sharper.
 
@@ -220,34 +197,23 @@ def annealing(
 
       nbest study annealing dev.nbest --refs dev.ref --metric bleu --t0 0.125,1,8 --split 0.25 -o annealing
     """
-    call = StudyCall("annealing", locals(), output, quiet)
     settings = call.settings(["risk"])["risk"]
     dev, held = call.sets(heldout, heldout_refs, split, seed)
     call.run(
-        dev, held, t0=numbers("t0", t0), methods=names(methods), settings=settings, seed=seed, threads=threads
+        dev, held, t0=numbers("t0", t0), methods=names(methods), settings=settings, seed=seed, threads=call.threads
     )  # fmt: skip
 
 
-@app.command(context_settings=_FURTHER)
+@_study
 def learning(
-    lists: o.Lists,
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
+    call: StudyCall,
     heldout: Heldout = None,
     heldout_refs: HeldoutRefs = None,
     split: Split = 0.25,
     methods: Methods = "risk,mert,likelihood",
     sizes: Annotated[str | None, typer.Option("--sizes", help="Segments to train on: N,N (default: halves).")] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Random subsets of each size.")] = 3,
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
     seed: Seed = 1,
-    quiet: o.Quiet = False,
 ) -> None:
     """The metric on dev and held-out lists as the number of segments trained on grows.
 
@@ -259,37 +225,26 @@ def learning(
     """
     from nbest.errors import ParameterError
 
-    call = StudyCall("learning", locals(), output, quiet)
     settings = call.settings(names(methods))
     dev, held = call.sets(heldout, heldout_refs, split, seed)
     if held is None:
         raise ParameterError("nbest study learning needs --heldout LISTS or --split SHARE")
     call.run(
         dev, held, methods=names(methods), sizes=whole("sizes", sizes), repeats=repeats, settings=settings, seed=seed,
-        threads=threads,
+        threads=call.threads,
     )  # fmt: skip
 
 
-@app.command(context_settings=_FURTHER)
+@_study
 def settings(
-    lists: o.Lists,
+    call: StudyCall,
     setting: Annotated[list[str], typer.Option("--setting", help="What to vary: NAME=VALUE,VALUE; repeatable.")],
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
     heldout: Heldout = None,
     heldout_refs: HeldoutRefs = None,
     split: Split = 0.25,
     method: Annotated[str, typer.Option("--method", "-M", help="A method of nbest tune.")] = "risk",
     add: Annotated[str | None, typer.Option("--add", help="Features to add: ngrams:order=2, ...")] = None,
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
     seed: Seed = 1,
-    quiet: o.Quiet = False,
 ) -> None:
     """The metric on held-out lists against the values of a setting, all others as they are.
 
@@ -304,7 +259,6 @@ def settings(
     from nbest.features import fit_recipes
     from nbest.trainers import TRAINERS
 
-    call = StudyCall("settings", locals(), output, quiet)
     values = o.grid_values(look_up(TRAINERS, method, "method"), setting, "--setting")
     given = call.settings([method])[method]
     dev, held = call.sets(heldout, heldout_refs, split, seed)
@@ -312,29 +266,19 @@ def settings(
         raise ParameterError("nbest study settings needs --heldout LISTS or --split SHARE")
     added = fit_recipes(dev, wanted(add))
     dev, held = columns(dev, added, None, None), columns(held, added, None, None)
-    call.run(dev, held, values, method=method, settings=given, seed=seed, threads=threads)
+    call.run(dev, held, values, method=method, settings=given, seed=seed, threads=call.threads)
 
 
-@app.command(context_settings=_FURTHER)
+@_study
 def path(
-    lists: o.Lists,
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
+    call: StudyCall,
     k: Annotated[int, typer.Option("--k", min=1, help="Hypotheses that MERT gets of each forest in a round.")] = 200,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds of MERT at most.")] = 20,
     iterations: Annotated[int, typer.Option("--iterations", min=1, help="Steps of CoBLEU at most.")] = 200,
     optimiser: Annotated[
         str, typer.Option("--optimiser", help="Of CoBLEU: lbfgs, or adaptive, the paper's.")
     ] = "lbfgs",
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
     seed: Seed = 1,
-    quiet: o.Quiet = False,
 ) -> None:
     """How smoothly training on forests reaches its end: MERT over growing k-best lists, and CoBLEU.
 
@@ -342,27 +286,18 @@ def path(
 
       nbest study path dev.forests.jsonl.gz --metric bleu --tokenize none --k 200 -o path
     """
-    call = StudyCall("path", locals(), output, quiet)
-    call.run(call.forests(), k=k, rounds=rounds, iterations=iterations, optimiser=optimiser, seed=seed, threads=threads)
+    call.run(
+        call.forests(), k=k, rounds=rounds, iterations=iterations, optimiser=optimiser, seed=seed, threads=call.threads
+    )
 
 
-@app.command(context_settings=_FURTHER)
+@_study
 def starts(
-    lists: o.Lists,
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
+    call: StudyCall,
     methods: Methods = "softbleu,mert",
     count: Annotated[int, typer.Option("--count", min=1, help="Corners to start from, all if there are fewer.")] = 200,
     feature: Annotated[str | None, typer.Option("--feature", help="Show the weights of this feature too.")] = None,
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
     seed: Seed = 1,
-    quiet: o.Quiet = False,
 ) -> None:
     """How much the start matters: the metric on dev before and after training from corners of the unit cube.
 
@@ -372,19 +307,16 @@ def starts(
 
       nbest study starts dev.nbest --refs dev.ref --metric bleu --count 100 --feature lm -o starts
     """
-    call = StudyCall("starts", locals(), output, quiet)
     settings = call.settings(names(methods))
     call.run(
         call.lists(), methods=names(methods), count=count, feature=feature, settings=settings, seed=seed,
-        threads=threads,
+        threads=call.threads,
     )  # fmt: skip
 
 
-@app.command(context_settings=_FURTHER)
+@_study
 def bins(
-    lists: o.Lists,
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
+    call: StudyCall,
     heldout: Heldout = None,
     heldout_refs: HeldoutRefs = None,
     split: Split = 0.0,
@@ -392,15 +324,7 @@ def bins(
     count: Annotated[int, typer.Option("--bins", min=1, help="Bins of each feature.")] = 20,
     soft: Annotated[bool, typer.Option("--soft", help="Bins that overlap.")] = False,
     features: Annotated[str | None, typer.Option("--features", help="Features to bin: NAME,NAME (all).")] = None,
-    output: Output = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
     seed: Seed = 1,
-    quiet: o.Quiet = False,
 ) -> None:
     """What each feature adds to the score when its effect need not be a straight line: weights of trained bins.
 
@@ -410,13 +334,9 @@ def bins(
 
       nbest study bins dev.nbest --refs dev.ref --metric bleu --bins 20 --split 0.25 -o bins
     """
-    call = StudyCall("bins", locals(), output, quiet)
     settings = call.settings([method])[method]
     dev, held = call.sets(heldout, heldout_refs, split, seed)
     call.run(
         dev, held, method=method, count=count, soft=soft, features=names(features) if features else None,
-        settings=settings, seed=seed, threads=threads,
+        settings=settings, seed=seed, threads=call.threads,
     )  # fmt: skip
-
-
-# what the commands share ------------------------------------------------------------------------------------------

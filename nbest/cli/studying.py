@@ -22,9 +22,7 @@ class StudyCall:
     """One command: its lists and metric, the options it passes on, its progress and its files."""
 
     study: str
-    arguments: dict[str, Any]  # of the command; those of `_LISTS` and "lists" are used
-    output: str | None
-    quiet: bool
+    arguments: dict[str, Any]  # of the command
     paths: list[str] = field(init=False)
     given: dict[str, str] = field(init=False)  # options not taken yet
 
@@ -34,7 +32,7 @@ class StudyCall:
         from nbest.studies.base import paths_of
 
         self.paths, self.given = o.separate(self.arguments["lists"])
-        written = [Path(path).resolve() for path in paths_of(self.output or self.study)]
+        written = [Path(path).resolve() for path in paths_of(self.arguments["output"] or self.study)]
         for path in self.paths:  # complain now and not after the work
             if Path(path).resolve() in written:
                 raise ParameterError(f"the study would write over its own lists, {path}; name another output with -o")
@@ -42,11 +40,15 @@ class StudyCall:
         self.refs = refs
         self.how = measure(metric, self.given, tokenize, lowercase, column, scores)
 
+    @property
+    def threads(self) -> int | None:
+        return self.arguments["threads"]
+
     @cached_property
     def console(self) -> Console:
         from nbest.cli.console import Console
 
-        return Console(quiet=self.quiet)
+        return Console(quiet=self.arguments["quiet"])
 
     def settings(self, methods: list[str]) -> dict[str, dict[str, Any]]:
         """The further options of each method; one that no method has is an error."""
@@ -98,7 +100,7 @@ class StudyCall:
 
         with self.console.progress(f"study {self.study}") as update, self.console.convergence():
             found = STUDIES[self.study](*lists, progress=update, **options)
-        data, image = found.write(self.output or self.study)
+        data, image = found.write(self.arguments["output"] or self.study)
         self.console.say(f"wrote {data} ({len(found.rows)} rows) and {image}")
 
 
