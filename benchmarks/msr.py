@@ -33,7 +33,7 @@ def main() -> None:
     """Print seconds, memory and ratios."""
     small = ngram_lists(_PLAIN)
     for kind in (MSR, MSR2):
-        kind(features=20).fit(small, small)  # compile
+        kind(limit=20).fit(small, small)  # compile
     _against_plain(small)
     for size in (*_SIZES, *((800_000,) if os.environ.get("NBEST_BENCH_BIG") == "1" else ())):
         _stages(ngram_lists(size))
@@ -44,7 +44,7 @@ def _stages(corpus: NBest) -> None:
     print(f"{len(corpus):,} lists x 20, {len(corpus.sparse_names):,} features, {corpus.sparse.nnz:,} entries")
     _parts(corpus)
     for kind in (MSR2, MSR):
-        trainer = kind(features=2000, window=1000)
+        trainer = kind(limit=2000, window=1000)
         model = _timed(f"  {kind.__name__}, all of it", lambda trainer=trainer: trainer.fit(corpus))  # type: ignore[misc]
         assert trainer.result_ is not None
         history = trainer.result_.history

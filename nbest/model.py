@@ -48,7 +48,9 @@ class LogLinear:
 
     weights: Mapping[str, float]
     features: tuple[Mapping[str, Any], ...] = ()
-    dense: tuple[str, ...] = ()  # which weights are of dense features, where others are of sparse ones
+    dense: tuple[str, ...] | None = (
+        None  # which weights are of dense features, the others of sparse ones; None: not said
+    )
     metric: str = ""
     trainer: Mapping[str, Any] = field(default_factory=dict)
     scores_: Mapping[str, float] = field(default_factory=dict)
@@ -92,9 +94,10 @@ class LogLinear:
 
     def _check_features(self, corpus: NBest) -> None:
         """Whether lists have the features of the weights; a sparse one that no hypothesis has may be missing."""
-        if not self.dense and corpus.sparse is not None:
+        if self.dense is None and corpus.sparse is not None:
             return
-        missing = [name for name in self.dense or self.weights if name not in corpus.feature_names]
+        needed = self.weights if self.dense is None else self.dense
+        missing = [name for name in needed if name not in corpus.feature_names]
         if missing and corpus.sparse is not None:
             known = set(corpus.sparse_names)
             missing = [name for name in missing if name not in known]
@@ -134,10 +137,10 @@ class LogLinear:
     def save(self, path: str | Path) -> None:
         """Write the model as JSON, with its arrays beside it as .npz; nothing is left half-written.
 
-        More than 10,000 sparse weights are arrays too, those that are 0 left out. An .npz of a model that was there
+        More than 10,000 sparse weights are arrays too, those that are 0 left out (not on standard output, -). An .npz of a model that was there
         before and is not needed any more is removed.
         """
-        weights, many = self._by_place()
+        weights, many = self._by_place(str(path) == "-")
         recipes, arrays = detach([*map(_without_columns, self.features), *([pack_weights(many)] if many else [])])
         content = {
             "format": MODEL_FORMAT,
@@ -145,7 +148,7 @@ class LogLinear:
             "weights": weights,
             **({"sparse_weights": recipes.pop()} if many else {}),
             "features": recipes,
-            **({"dense": list(self.dense)} if self.dense else {}),
+            **({"dense": list(self.dense)} if self.dense is not None else {}),
             "metric": self.metric,
             "trainer": _plain(self.trainer),
             "scores": _plain(self.scores_),
@@ -159,12 +162,12 @@ class LogLinear:
         if not arrays:
             drop_arrays(path)
 
-    def _by_place(self) -> tuple[dict[str, float], dict[str, float]]:
+    def _by_place(self, to_stdout: bool) -> tuple[dict[str, float], dict[str, float]]:
         """Weights for the JSON, and those for arrays."""
         weights = {name: float(weight) for name, weight in self.weights.items()}
-        if len(weights) - len(self.dense) <= _MANY:
+        if to_stdout or len(weights) - len(self.dense or ()) <= _MANY:
             return weights, {}
-        dense = {name: weights[name] for name in self.dense if name in weights}
+        dense = {name: weights[name] for name in self.dense or () if name in weights}
         many = {name: weight for name, weight in weights.items() if name not in dense and (weight or not dense)}
         return (dense, many) if len(many) > _MANY else (dense | many, {})
 
@@ -226,7 +229,7 @@ def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
     return LogLinear(
         weights=weights,
         features=_restricted(path, features, weights),
-        dense=_names(path, content.get("dense", [])),
+        dense=None if content.get("dense") is None else _names(path, content["dense"]),
         metric=str(content.get("metric", "")),
         trainer=_mapping(path, content, "trainer"),
         scores_=_mapping(path, content, "scores"),

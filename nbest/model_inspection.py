@@ -64,7 +64,9 @@ def _head(path: str | Path) -> bytes:
 
 def inspect_model(model: LogLinear, top: int = 20) -> ModelInspection:
     """Look at a model; of sparse features the `top` of the largest and of the least weights are named."""
-    listed = model.dense or (tuple(model.weights) if len(model.weights) <= _LISTED else ())
+    listed = model.dense
+    if listed is None:
+        listed = tuple(model.weights) if len(model.weights) <= _LISTED else ()
     dense = {name: float(model.weights[name]) for name in listed if name in model.weights}
     names = [name for name in model.weights if name not in dense] if len(dense) < len(model.weights) else []
     values = np.array([model.weights[name] for name in names], np.float64)

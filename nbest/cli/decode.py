@@ -20,7 +20,7 @@ app = typer.Typer(
 
 @app.callback()
 def _systems() -> None:
-    """Keeps `translator` a command of its own while it is the only one."""
+    """Base systems; each is a command."""
 
 
 @app.command()

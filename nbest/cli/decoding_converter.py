@@ -87,6 +87,10 @@ def run(call: DecodeCall) -> None:
     decide = look_up(DECISIONS, call.decision, "decision")
     wanted = "text" if call.to == "text" or (call.to is None and call.output == "-") else _format(call)
     work = _Work(call)
+    if work.reranks and wanted != "text":
+        raise ParameterError(
+            "this model adds features to lists and chooses texts; write lists without --model and use nbest rerank"
+        )
     with console.progress("converting") as update:
         if wanted == "text":
             _write_texts(work, decide, update)

@@ -85,7 +85,7 @@ def _print_model(found: ModelInspection, console: Console) -> None:
     for recipe in found.recipes:
         print(f"adds {recipe['kind']}{_settings({key: value for key, value in recipe.items() if key != 'kind'})}")
     zeros = f" ({found.sparse_zeros} of them 0)" if found.sparse_zeros else ""
-    print(f"{len(found.dense)} dense weights, {found.sparse_weights} sparse ones{zeros}")
+    print(f"weights: {len(found.dense)} dense, {found.sparse_weights} sparse{zeros}")
     for header, rows in (
         ("dense feature", found.dense),
         ("sparse features that raise the score most", found.positive),

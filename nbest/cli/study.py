@@ -157,7 +157,7 @@ def alpha(
 ) -> None:
     """Minimum sample risk step by step: how much the overlap of features should count against their own effect.
 
-    Further options are those of the methods (--features 500, --window 200, --smoothing 0.05 ...).
+    Further options are those of the methods (--limit 500, --window 200, --smoothing 0.05 ...).
 
     [bold]Example[/bold]
 
@@ -175,7 +175,7 @@ def alpha(
     dev, held = columns(dev, added, None, None), columns(held, added, None, None)
     call.run(
         dev, held, alphas=numbers("alphas", alphas), methods=names(methods),
-        settings=settings[names(methods)[0]], threads=call.threads,
+        settings=next(iter(settings.values()), {}), threads=call.threads,
     )  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from nbest.systems.converter_text import Sentence, read_dictionary, read_sentenc
 from nbest.systems.converter_train import ConverterTraining
 from nbest.systems.ngram_mixture import Mixture
 
+_STAGES = 5  # reading, two language models, dictionary, writing
+
 
 @dataclass(frozen=True)
 class TrainCall:
@@ -33,18 +35,27 @@ def run(call: TrainCall) -> None:
     console = Console(quiet=call.quiet)
     check_target(call.output)
     begin = time.perf_counter()
-    sentences = _read(call.texts)
-    words = [entry for path in call.dictionaries or () for entry in read_dictionary(path)]
     with console.progress("training") as update:
+        seen: list[str] = ["reading"]
+        update(0, _STAGES)
+        sentences = _read(call.texts)
+        words = [entry for path in call.dictionaries or () for entry in read_dictionary(path)]
+
+        def stage(name: str, done: int, total: int) -> None:
+            if name != seen[-1]:
+                seen.append(name)
+            update(min(len(seen) - 1 + done // max(total, 1), _STAGES), _STAGES)
+
         converter = call.training.fit(
             sentences,
             words,
             adapt=_read(call.adapt or ()),
             heldout=_read(call.heldout or ()),
             threads=call.threads,
-            progress=lambda stage, done, total: update(done, total),
+            progress=stage,
         )
         save(converter, call.output, asdict(call.training))
+        update(_STAGES, _STAGES)
     if isinstance(converter.lm, Mixture):
         console.say(f"weight of the background text: {converter.lm.weight:.3f}, by EM")
     entries = f"{len(converter.dictionary)} words with readings"

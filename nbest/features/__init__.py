@@ -73,6 +73,7 @@ def fit_recipes(corpus: NBest, wanted: Iterable[Mapping[str, Any]]) -> tuple[dic
         recipe = dict(want)
         if recipe["kind"] in FITTED:
             options = {key: value for key, value in recipe.items() if key != "kind"}
+            _check_options(recipe["kind"], FITTED[recipe["kind"]], options)
             try:
                 recipe = FITTED[recipe["kind"]](corpus, **options)
             except TypeError as error:
@@ -82,17 +83,22 @@ def fit_recipes(corpus: NBest, wanted: Iterable[Mapping[str, Any]]) -> tuple[dic
     return tuple(recipes)
 
 
+def _check_options(kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> list[str]:
+    """The options that a feature knows; another one is an error, unless the function takes any."""
+    parameters = list(signature(function).parameters.values())[1:]
+    known = [parameter.name for parameter in parameters if parameter.kind is not Parameter.VAR_KEYWORD]
+    odd = next((option for option in options if option not in known), None)
+    if odd is not None and len(known) == len(parameters):
+        raise ParameterError(f"the feature {kind!r} has no option {odd!r}; {_known(known, odd)}")
+    return known
+
+
 def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
     """The lists with the columns of these recipes, in their order."""
     for recipe in recipes:
         options = {key: value for key, value in recipe.items() if key != "kind"}
         function = look_up(FEATURES, recipe["kind"], "feature")
-        known = list(signature(function).parameters)[1:]
-        for option in options:
-            if option not in known:
-                raise ParameterError(
-                    f"the feature {recipe['kind']!r} has no option {option!r}; {_known(known, option)}"
-                )
+        known = _check_options(recipe["kind"], function, options)
         needed = [name for name in known if signature(function).parameters[name].default is Parameter.empty]
         missing = next((name for name in needed if name not in options), None)
         if missing is not None:

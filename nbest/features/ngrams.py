@@ -75,6 +75,10 @@ def ngrams_recipe(
 ) -> dict[str, Any]:
     """The recipe of `ngrams` with the n-grams of these lists as its `columns`, in order of first appearance."""
     check_options(order, lowest, tokens, minimum, name)
+    start = _prefix(tokens, name)
+    taken = next((each for each in corpus.sparse_names if each.startswith(start)), None)
+    if taken is not None:
+        raise ParameterError(f"these lists already have a feature {taken!r}; give the new ones another name: name=...")
     (words,), shape, vocabulary = _tokenise(_need_texts(corpus), None, tokens, boundaries, lowest, order)
     found = Survey(*survey(_writable(corpus.offsets), words.offsets, words.ids, shape))
     kept = found.lists >= max(minimum, 1)

@@ -66,6 +66,8 @@ def alpha(
     odd = next((method for method in methods if method not in METHODS), None)
     if odd is not None or not methods:
         raise ParameterError(f"'methods' of the study alpha must be of {', '.join(METHODS)}, got {list(methods)}")
+    if "alpha" in (settings or {}):
+        raise ParameterError("the study alpha tries the values of 'alphas' (--alphas); leave 'alpha' out")
     if points < 2:
         raise ParameterError(f"'points' of the study alpha must be >= 2, got {points}")
     jobs = [(method, float(a)) for method in methods for a in alphas]
@@ -78,7 +80,7 @@ def alpha(
         for at in np.unique(np.linspace(0, len(history) - 1, min(points, len(history))).astype(np.int64)):
             entry = history[at]
             reached = {"dev": entry["dev"], "heldout": entry["heldout"]}
-            rows.append({"method": method, "alpha": value, "features": entry["round"], **reached})
+            rows.append({"method": method, "alpha": value, "features": entry["features"], **reached})
         if progress is not None:
             progress(done + 1, len(jobs))
     kept = {"alphas": [float(a) for a in alphas], "methods": list(methods), "points": points}

@@ -64,12 +64,14 @@ def path(
         raise ParameterError(f"'k' and 'rounds' of the study path must be >= 1, got {k} and {rounds}")
     rows: list[dict[str, Any]] = []
     with counting_failures("runs"):
-        weights, pool, seen = dict.fromkeys(forests.feature_names, 0.0), None, 0.0
+        weights, pool, seen = dict.fromkeys(forests.feature_names, 0.0), None, None
         for step in range(rounds + 1):
             best = _lists(forests, weights, k, threads)
             pool, before = (best, 0) if pool is None else (merge(pool, best), pool.hypotheses)
             reached = best.score(best.offsets[:-1])
-            rows.append({"method": "mert", "step": step, "objective": seen or reached, "metric": reached})
+            rows.append(
+                {"method": "mert", "step": step, "objective": reached if seen is None else seen, "metric": reached}
+            )
             if progress is not None:
                 progress(step, rounds + 1)
             if pool.hypotheses == before or step == rounds:

@@ -50,10 +50,17 @@ def check_target(path: str | Path) -> None:
     """An error where a converter must not be written: a file, or a directory of something else."""
     goal = Path(path)
     if goal.is_dir() and any(goal.iterdir()):
-        try:
-            _manifest(goal)
-        except FormatError:
-            raise FormatError(path, None, "is there and is no converter; name another directory") from None
+        own = {
+            MANIFEST,
+            "weights.json",
+            "lm.nlm",
+            "lm2.nlm",
+            "spelling.nlm",
+            "words.txt",
+            *(f"{n}.npy" for n in ARRAYS),
+        }
+        if not {MANIFEST} <= {file.name for file in goal.iterdir()} <= own:
+            raise FormatError(path, None, "is there and is no converter; name another directory")
     elif goal.exists() and not goal.is_dir():
         raise FormatError(path, None, "is a file; a converter is a directory")
 

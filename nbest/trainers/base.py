@@ -83,7 +83,7 @@ class Problem(_Scaled):
 
     def model(self, scaled: Floats) -> LogLinear:
         """The model with these weights, in the user's units."""
-        dense = () if self.corpus.sparse is None else self.corpus.feature_names
+        dense = None if self.corpus.sparse is None else self.corpus.feature_names
         return LogLinear(dict(zip(self.names, self.plain(scaled).tolist(), strict=True)), dense=dense)
 
     def shard(self) -> Shard:

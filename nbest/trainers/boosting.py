@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,10 +54,11 @@ class Boosting:
     smoothing: float = 10.0
     penalty: float = 0.0
     weighted: bool = False
-    start: Mapping[str, float] | None = None
+    start: dict[str, float] | None = None
     dense: bool | None = None
     patience: int | None = 2000
     tolerance: float = 1e-6
+    threads: int | None = field(default=None, repr=False)
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
@@ -65,20 +66,20 @@ class Boosting:
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
         self._check()
-        lists = sparse_lists(corpus, "Boosting", heldout, start=self.start, dense=self.dense)
+        lists = sparse_lists(corpus, "Boosting", heldout, start=self.start, dense=self.dense, threads=self.threads)
         lists, self.result_ = self._learn(lists, heldout)
         return lists.finish(self, self.result_.weights, heldout)
 
     def _learn(self, lists: SparseLists, heldout: NBest | None) -> tuple[SparseLists, Result]:
         """The lists with their base scores scaled, and the weights of the columns."""
-        pairs = pairs_of(lists, weighted=self.weighted)
+        pairs = pairs_of(lists, weighted=self.weighted, threads=self.threads)
         if not len(pairs.others):
             raise CapabilityError("Boosting cannot learn: no list has hypotheses of different loss")
         if self.start is None:
             lists = _scaled(lists, pairs)
         held = None if heldout is None else _Choice(lists.of(heldout))
         margins = lists.base[pairs.golds] - lists.base[pairs.others]
-        descent = Descent(pairs, margins, self.smoothing / len(margins), self.penalty)
+        descent = Descent(pairs, margins, self.smoothing / len(margins), self.penalty, self.threads)
         return lists, self._descend(descent, lists, held)
 
     def _check(self) -> None:

@@ -49,7 +49,7 @@ class MIRA:
     start: dict[str, float] | None = None
     patience: int = 3
     seed: int = 1
-    threads: int | None = None
+    threads: int | None = field(default=None, repr=False)
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 

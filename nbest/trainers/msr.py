@@ -41,7 +41,7 @@ class MSR:
     Cost: two passes over the features for the index, one over the index for E, then only the lists of each feature.
 
     alpha      how much the effect counts against the correlation, from 0 to 1; the paper: 0.7 to 0.8 (MSR-II: to 0.9)
-    features   L, how many features are taken; None: 10,000 with held-out lists, which choose how many of them to keep,
+    limit      L, how many features are taken; None: 10,000 with held-out lists, which choose how many of them to keep,
                and 2,000 without
     window     N, how many compete in a step
     smoothing  b of eq. 5, in standard deviations of the base scores within lists for each unit of a feature (of a
@@ -53,7 +53,7 @@ class MSR:
     """
 
     alpha: float = 0.8
-    features: int | None = None
+    limit: int | None = None
     window: int = 1000
     smoothing: float = 0.1
     passes: int = 1
@@ -69,9 +69,9 @@ class MSR:
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; held-out ones choose the number of steps."""
         self._check()
-        limit = self.features or (_LIMIT if heldout is None else _LIMIT_HELD)
+        limit = self.limit or (_LIMIT if heldout is None else _LIMIT_HELD)
         threads = parallel.thread_count(self.threads)
-        lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start)
+        lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start, threads=threads)
         run = _Run(self, lists, heldout, threads, limit)
         values, self.result_ = run.values(), run.result()
         return lists.finish(self, values, heldout)
@@ -80,7 +80,7 @@ class MSR:
         name = type(self).__name__
         if not 0 <= self.alpha <= 1:
             raise ParameterError(f"'alpha' of {name} must be from 0 to 1, got {self.alpha}")
-        for setting in ("features", "window", "passes"):
+        for setting in ("limit", "window", "passes"):
             if getattr(self, setting) is not None and getattr(self, setting) < 1:
                 raise ParameterError(f"'{setting}' of {name} must be >= 1, got {getattr(self, setting)}")
         if not 0 <= self.smoothing < np.inf:
@@ -194,7 +194,8 @@ class _Run:
         return np.where(choice >= 0, self.lists.losses[choice], 0.0)
 
     def _record(self, column: int | None = None, x: float = 0.0) -> None:
-        entry: dict[str, Any] = {"round": self.searched, "steps": len(self.steps), "risk": self.dev.risk}
+        entry: dict[str, Any] = {"round": self.searched, "features": len(self.taken), "steps": len(self.steps)}
+        entry["risk"] = self.dev.risk
         if column is not None:
             entry |= {"feature": self.lists.names[column], "step": x / float(self.lists.scale[column])}
         entry["dev"] = self.dev.score

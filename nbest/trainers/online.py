@@ -139,7 +139,7 @@ def fit_online(
     """
     check_online(trainer)
     name = type(trainer).__name__
-    lists = sparse_lists(corpus, name, heldout, start=trainer.start, dense=trainer.dense)
+    lists = sparse_lists(corpus, name, heldout, start=trainer.start, dense=trainer.dense, threads=trainer.threads)
     rows = informative(lists, name)
     tried = _base_weights(trainer, lists, spreads)
     judge, taught, label = judge_of(trainer.seed, lists, rows, heldout)
@@ -163,7 +163,11 @@ def fit_online(
         found = _run(trainer, Rounds(lists, None), begin(rows), rows, found.base_weight, work, found.number, report)
         trainer.result_ = replace(trainer.result_, weights=found.values)
     report.advance(report.total)
-    return lists.finish(trainer, found.values, heldout)
+    values = lists.not_worse(found.values, heldout)
+    if not values.any() and found.values.any():
+        said = f"{trainer.result_.message}; on held-out lists no round is better than the base model, which is kept"
+        trainer.result_ = replace(trainer.result_, weights=values, message=said)
+    return lists.finish(trainer, values, heldout)
 
 
 def _base_weights(trainer: Any, lists: SparseLists, spreads: tuple[float, ...]) -> tuple[float, ...]:

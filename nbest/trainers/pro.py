@@ -67,7 +67,7 @@ class PRO:
     start: dict[str, float] | None = None
     patience: int = 1
     seed: int = 1
-    threads: int | None = None
+    threads: int | None = field(default=None, repr=False)
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
@@ -75,7 +75,7 @@ class PRO:
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
         self._check()
-        lists = sparse_lists(corpus, "PRO", heldout, start=self.start, dense=self.dense)
+        lists = sparse_lists(corpus, "PRO", heldout, start=self.start, dense=self.dense, threads=self.threads)
         rows = informative(lists, "PRO")
         judge, taught, label = judge_of(self.seed, lists, rows, heldout)
         tried = VARIANCES if self.variance is None and label != "dev" else (self.variance or 1.0,)
@@ -92,6 +92,7 @@ class PRO:
             values = search.path(rows, (best["variance"],), final)
             best = final.history[-1]
         search.report(search.total)
+        values = lists.not_worse(values, heldout)
         self.result_ = _result(rounds, values, best, label)
         if not self.result_.converged:
             warnings.warn(self.result_.message, ConvergenceWarning, stacklevel=3)
@@ -219,6 +220,8 @@ def sample_pairs(
     All pairs of a list where there are at most `draws`, else so many drawn at random; of these the `kept` of the
     largest difference, equal ones in random order. Each segment has a random stream of its own.
     """
+    longest = int(np.diff(offsets).max(initial=0))
+    kept = max(1, min(kept, draws, longest * (longest - 1) // 2))
     segments_ = len(offsets) - 1
     streams = np.zeros(segments_, np.uint64)
     streams[rows] = generator(*seed).integers(1, 2**64, len(rows), np.uint64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest
-from nbest.errors import ParameterError, _known
+from nbest.errors import CapabilityError, ParameterError, _known
 from nbest.model import LogLinear
 from nbest.trainers.base import Problem, finished, prepare
 from nbest.trainers.mert import MERT
@@ -49,11 +49,23 @@ class SparseLists:
 
     def scores(self, values: Floats) -> Floats:
         """[H] score of each hypothesis."""
-        return np.asarray(self.base + self.matrix @ values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(self.base + self.matrix @ values)
+        if not np.isfinite(scores).all():
+            raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
+        return scores
 
     def score(self, values: Floats) -> float:
         """The metric of the hypotheses that these values choose."""
         return self.corpus.score(segments.argmax(self.scores(values), self.offsets))
+
+    def not_worse(self, values: Floats, heldout: NBest | None) -> Floats:
+        """The values, or all 0 where the base model alone is better on held-out lists."""
+        if heldout is None or not self.base.any():
+            return values
+        held, sign = self.of(heldout), self.problem.sign
+        nothing = np.zeros(len(values))
+        return nothing if sign * held.score(nothing) > sign * held.score(values) else values
 
     def model(self, values: Floats) -> LogLinear:
         """Base and values as one model in the user's units; sparse features of weight 0 are left out."""
@@ -63,7 +75,7 @@ class SparseLists:
             weights[name] = weights.get(name, 0.0) + float(values[column] / self.scale[column])
         dense = self.corpus.feature_names
         weights = dict.fromkeys(dense, 0.0) | {k: w for k, w in weights.items() if w or k in dense}
-        return LogLinear(weights, dense=() if self.corpus.sparse is None else dense)
+        return LogLinear(weights, dense=None if self.corpus.sparse is None else dense)
 
     def of(self, other: NBest) -> SparseLists:
         """Other lists with the same columns and the same base; columns that they lack are 0."""
@@ -98,6 +110,7 @@ def sparse_lists(
     *,
     start: Mapping[str, float] | None = None,
     dense: bool | None = None,
+    threads: int | None = None,
 ) -> SparseLists:
     """Check that lists can be trained on, and lay them out.
 
@@ -106,10 +119,14 @@ def sparse_lists(
     None: only where there are no sparse ones.
     """
     problem = prepare(corpus, trainer, heldout, sparse=True, sparse_scale=False)
-    base = _base(corpus, start)
+    base = _base(problem, start, threads)
     width = len(corpus.feature_names) if (dense or (dense is None and corpus.sparse is None)) else 0
     moving = [d for d in range(width) if problem.scale[d] > 0]
     names = [corpus.feature_names[d] for d in moving]
+    if not names and not corpus.sparse_names:
+        raise CapabilityError(
+            f"{trainer} has nothing to learn: 'dense' is false and these lists have no sparse features"
+        )
     scale = np.concatenate([problem.scale[moving], np.ones(len(corpus.sparse_names))])
     matrix = _matrix(corpus, names, problem.scale[moving], corpus.sparse_names)
     scores = _base_scores(corpus, base, corpus.feature_names)
@@ -117,7 +134,8 @@ def sparse_lists(
     return SparseLists(problem, (*names, *corpus.sparse_names), scale, matrix, base, scores, losses)
 
 
-def _base(corpus: NBest, start: Mapping[str, float] | None) -> dict[str, float]:
+def _base(problem: Problem, start: Mapping[str, float] | None, threads: int | None) -> dict[str, float]:
+    corpus = problem.corpus
     names = (*corpus.feature_names, *corpus.sparse_names)
     if start is not None:
         known = set(names)
@@ -127,11 +145,11 @@ def _base(corpus: NBest, start: Mapping[str, float] | None) -> dict[str, float]:
         return {name: float(weight) for name, weight in start.items()} | {
             name: 0.0 for name in corpus.feature_names if name not in start
         }
-    if corpus.sparse is None:
+    if corpus.sparse is None or not problem.scale[: len(corpus.feature_names)].any():
         return dict.fromkeys(corpus.feature_names, 0.0)
     if len(corpus.feature_names) < 2:
         return dict.fromkeys(corpus.feature_names, 1.0)
-    return dict(MERT().fit(corpus.without_sparse()).weights)
+    return dict(MERT(threads=threads).fit(corpus.without_sparse()).weights)
 
 
 def _base_scores(corpus: NBest, weights: Mapping[str, float], dense: Sequence[str]) -> Floats:

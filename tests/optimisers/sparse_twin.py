@@ -86,7 +86,7 @@ class Twin:
         self.scores = [score + x * value for score, value in zip(self.scores, self.columns[column], strict=True)]
 
 
-def msr_twin(twin, losses, *, dynamic, alpha, features, window, passes=1):
+def msr_twin(twin, losses, *, dynamic, alpha, limit, window, passes=1):
     """Steps (column, x) of MSR or, `dynamic`, MSR-II; correlations are computed anew for every pair at every step.
 
     Also returns the value of every competing column at every step.

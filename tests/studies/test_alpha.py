@@ -20,7 +20,7 @@ def lists(seed):
 def test_rows_are_what_the_trainers_did(tmp_path):
     dev, heldout = lists(1), lists(2)
     calls = []
-    settings = {"features": 6, "start": {"first": 1.0}}
+    settings = {"limit": 6, "start": {"first": 1.0}}
     progress = lambda done, total: calls.append((done, total))  # noqa: E731
     found = alpha(dev, heldout, alphas=(0.8, 1.0), settings=settings, progress=progress)
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]

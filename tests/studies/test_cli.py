@@ -19,7 +19,7 @@ from tests.cli.conftest import write_lists
 
 LISTS = ("dev.nbest", "--refs", "dev.ref", "--metric", "wer")
 ARGUMENTS = {
-    "alpha": ("--add", "ngrams", "--alphas", "0.8,1", "--features", "5"),
+    "alpha": ("--add", "ngrams", "--alphas", "0.8,1", "--limit", "5"),
     "annealing": ("--t0", "1", "--methods", "likelihood", "--cooling", "0.25"),
     "bins": ("--bins", "4", "--split", "0.25", "--variance", "0.5"),
     "consensus": ("--feature", "lm", "--model", "model.json", "--points", "5", "--range", "-1,2"),

@@ -48,7 +48,7 @@ def real(metric: str = "wer") -> NBest:
 
 
 SMALL: dict[str, Callable[[NBest], Study]] = {
-    "alpha": lambda c: alpha(c, noisy(2), alphas=(0.8, 1.0), settings={"features": 3}),
+    "alpha": lambda c: alpha(c, noisy(2), alphas=(0.8, 1.0), settings={"limit": 3}),
     "annealing": lambda c: annealing(c, noisy(2), t0=(1.0,), methods=("likelihood",)),
     "bins": lambda c: bins(c, noisy(2), count=4),
     "consensus": lambda c: consensus(c, c.feature_names[0], points=5),

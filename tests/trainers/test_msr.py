@@ -58,10 +58,10 @@ def test_steps_are_those_of_a_twin_that_computes_everything_anew(
     kind, metric, seed, alpha, window, smoothing, passes
 ) -> None:
     corpus = lists_of(seed, metric=metric)
-    trainer = kind(alpha=alpha, features=5, window=window, smoothing=smoothing, passes=passes, start=FIXED)
+    trainer = kind(alpha=alpha, limit=5, window=window, smoothing=smoothing, passes=passes, start=FIXED)
     trainer.fit(corpus)
     twin, losses = twin_of(corpus, smoothing)
-    options = {"alpha": alpha, "features": 5, "window": window, "passes": passes}
+    options = {"alpha": alpha, "limit": 5, "window": window, "passes": passes}
     steps, _, risks = msr_twin(twin, losses, dynamic=kind is MSR2, **options)
     done = trainer.result_.history
     found = [(int(entry["feature"][1:]), entry["step"]) for entry in done[1:]]
@@ -85,9 +85,9 @@ def test_correlations_equal_recomputed_ones_at_every_step(kind, seed) -> None:
     class Watching(kind):
         selection = Watched
 
-    Watching(alpha=0.5, features=12, window=8, smoothing=0.1, start=FIXED).fit(corpus)
+    Watching(alpha=0.5, limit=12, window=8, smoothing=0.1, start=FIXED).fit(corpus)
     twin, losses = twin_of(corpus, 0.1)
-    _, values, _ = msr_twin(twin, losses, dynamic=kind is MSR2, alpha=0.5, features=12, window=8)
+    _, values, _ = msr_twin(twin, losses, dynamic=kind is MSR2, alpha=0.5, limit=12, window=8)
     assert any(against > 0 for value in values for _, against in value.values())
     for (correlations, picked, candidates), expected in zip(seen, values, strict=False):
         place = {int(column): j for j, column in enumerate(candidates.columns)}
@@ -103,7 +103,7 @@ def test_correlations_equal_recomputed_ones_at_every_step(kind, seed) -> None:
 @pytest.mark.parametrize("metric", [WER(), BLEU(tokenize="none")])
 def test_the_sample_risk_never_rises(kind, smoothing, metric) -> None:
     corpus = lists_of(3, segments_=60, columns=60, metric=metric)
-    trainer = kind(smoothing=smoothing, features=50, passes=3, start=FIXED)
+    trainer = kind(smoothing=smoothing, limit=50, passes=3, start=FIXED)
     model = trainer.fit(corpus)
     risks = [entry["risk"] for entry in trainer.result_.history]
     assert (np.diff(risks) <= 0).all()
@@ -117,20 +117,20 @@ def test_the_sample_risk_never_rises(kind, smoothing, metric) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_heldout_lists_choose_the_number_of_steps(kind, seed) -> None:
     corpus, heldout = lists_of(seed, 80, 40), lists_of(seed + 100, 80, 40)
-    trainer = kind(features=30, start=FIXED, passes=2)
+    trainer = kind(limit=30, start=FIXED, passes=2)
     model = trainer.fit(corpus, heldout)
     scores = [entry["heldout"] for entry in trainer.result_.history]
     assert model.scores_["heldout"] == pytest.approx(min(scores))
     assert model.scores_["heldout"] == pytest.approx(scores[int(np.argmin(scores))])
     # scores that follow the steps are those of models with as many features
     for count in (1, 4):
-        other = kind(features=count, start=FIXED).fit(corpus)
+        other = kind(limit=count, start=FIXED).fit(corpus)
         assert heldout.score(other.predict(heldout)) == pytest.approx(scores[count])
 
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_the_contract_of_trainers(kind) -> None:
-    check_trainer(kind, features=5)
+    check_trainer(kind, limit=5)
 
 
 def test_dense_features_of_real_values() -> None:
@@ -146,7 +146,7 @@ def test_dense_features_of_real_values() -> None:
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_more_features_than_are_useful_is_said(kind) -> None:
-    trainer = kind(features=10_000, start=FIXED)
+    trainer = kind(limit=10_000, start=FIXED)
     trainer.fit(lists_of(1))
     assert trainer.result_.converged
     assert "no other feature lowers it alone (asked for: 10000)" in trainer.result_.message
@@ -181,7 +181,7 @@ def test_lists_of_one_hypothesis_are_refused() -> None:
     [
         ({"alpha": 1.5}, "'alpha' of MSR2 must be from 0 to 1, got 1.5"),
         ({"alpha": float("nan")}, "'alpha'"),
-        ({"features": 0}, "'features' of MSR2 must be >= 1, got 0"),
+        ({"limit": 0}, "'limit' of MSR2 must be >= 1, got 0"),
         ({"window": 0}, "'window'"),
         ({"passes": 0}, "'passes'"),
         ({"smoothing": -1.0}, "'smoothing'"),
@@ -196,7 +196,7 @@ def test_bad_settings_are_refused(settings_, message) -> None:
 
 def test_progress_rises_to_its_total() -> None:
     calls = []
-    MSR(features=4, start=FIXED, progress=lambda done, total: calls.append((done, total))).fit(lists_of(1, columns=40))
+    MSR(limit=4, start=FIXED, progress=lambda done, total: calls.append((done, total))).fit(lists_of(1, columns=40))
     assert calls == sorted(calls)
     assert len({total for _, total in calls}) == 1
     assert calls[-1][0] <= calls[-1][1]
@@ -206,6 +206,6 @@ def test_rounding_cannot_raise_the_risk(monkeypatch) -> None:
     """A search that promises too much is not believed."""
     corpus = lists_of(4)
     monkeypatch.setattr("nbest.optimisers.sparse_lines.SparseLines.search", lambda self, column: (100.0, -1.0))
-    trainer = MSR(start=FIXED, features=6)
+    trainer = MSR(start=FIXED, limit=6)
     trainer.fit(corpus)
     assert (np.diff([entry["risk"] for entry in trainer.result_.history]) <= 0).all()
