@@ -48,9 +48,7 @@ class LogLinear:
 
     weights: Mapping[str, float]
     features: tuple[Mapping[str, Any], ...] = ()
-    dense: tuple[str, ...] | None = (
-        None  # which weights are of dense features, the others of sparse ones; None: not said
-    )
+    dense: tuple[str, ...] | None = None  # weights of dense features, the others are of sparse ones; None: not said
     metric: str = ""
     trainer: Mapping[str, Any] = field(default_factory=dict)
     scores_: Mapping[str, float] = field(default_factory=dict)
@@ -137,8 +135,8 @@ class LogLinear:
     def save(self, path: str | Path) -> None:
         """Write the model as JSON, with its arrays beside it as .npz; nothing is left half-written.
 
-        More than 10,000 sparse weights are arrays too, those that are 0 left out (not on standard output, -). An .npz of a model that was there
-        before and is not needed any more is removed.
+        More than 10,000 sparse weights are arrays too, those that are 0 left out (not on standard
+        output). An .npz of a model that was there before and is not needed any more is removed.
         """
         weights, many = self._by_place(str(path) == "-")
         recipes, arrays = detach([*map(_without_columns, self.features), *([pack_weights(many)] if many else [])])

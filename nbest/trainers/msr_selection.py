@@ -10,6 +10,8 @@ from nbest import segments
 from nbest.parallel import kernel
 from nbest.types import Floats, Ints
 
+_DIGITS, _TIE = 12, 1e-12  # values nearer to each other are equal
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -38,10 +40,11 @@ class Candidates:
 
 
 def ranking(gains: Floats, count: int) -> tuple[Ints, Floats]:
-    """The `count` columns of largest gain, none without any, and their effect E (eq. 6)."""
-    order = np.argsort(-gains, kind="stable")[:count]
-    order = order[gains[order] > 0]
-    return order, gains[order] / gains.max(initial=0.0) if len(order) else np.zeros(0)
+    """The `count` columns of largest gain, none without any, and their effect E (eq. 6); rounding decides no order."""
+    effects = np.round(gains / (gains.max(initial=0.0) or 1.0), _DIGITS)
+    order = np.argsort(-effects, kind="stable")[:count]
+    order = order[effects[order] > 0]
+    return order, effects[order]
 
 
 def candidates(columns: Ints, effect: Floats, improved: list[Ints]) -> Candidates:
@@ -141,7 +144,7 @@ def _best(first, effect, correlations, picked, alpha, window):
         if picked[j]:
             continue
         value = alpha * effect[j] - (1.0 - alpha) * correlations[j]
-        if value > top:
+        if value > top + _TIE:
             best, top = j, value
         seen += 1
         if seen == window:

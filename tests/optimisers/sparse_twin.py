@@ -95,7 +95,10 @@ def msr_twin(twin, losses, *, dynamic, alpha, limit, window, passes=1):
     base_choice, base_risk = twin.choice(), twin.risk()
     found = [twin.search(c) for c in columns]
     gains = [base_risk - risk for _, risk in found]
-    order = sorted((c for c in columns if gains[c] > 0), key=lambda c: -gains[c])
+    top = max(gains)
+    order = sorted(
+        (c for c in columns if round(gains[c] / (top or 1), 12) > 0), key=lambda c: -round(gains[c] / top, 12)
+    )
 
     def improves(choice):
         return {m for m, (a, b) in enumerate(zip(choice, base_choice, strict=True)) if a >= 0 and losses[a] < losses[b]}
@@ -106,7 +109,7 @@ def msr_twin(twin, losses, *, dynamic, alpha, limit, window, passes=1):
     improved = {c: improves(twin.choice(c, found[c][0])) for c in order}
     taken, steps, values = [], [], []
     risks = [base_risk]
-    while len(taken) < features and len(taken) < len(order):
+    while len(taken) < limit and len(taken) < len(order):
         model = improves(twin.choice())
         left = [c for c in order if c not in taken][:window]
         value = {}
@@ -116,7 +119,10 @@ def msr_twin(twin, losses, *, dynamic, alpha, limit, window, passes=1):
             else:
                 against = sum(correlation(improved[i], improved[c]) for i in taken) / max(len(taken), 1)
             value[c] = (alpha * gains[c] / max(gains), against)
-        best = max(left, key=lambda c: (round(value[c][0] - (1 - alpha) * value[c][1], 12), -order.index(c)))
+        best = left[0]
+        for c in left[1:]:
+            if _total(value[c], alpha) > _total(value[best], alpha) + 1e-12:
+                best = c
         taken.append(best)
         values.append(value)
         steps.append((best, _step(twin, best, risks)))
@@ -124,6 +130,10 @@ def msr_twin(twin, losses, *, dynamic, alpha, limit, window, passes=1):
         for column in taken:
             steps.append((column, _step(twin, column, risks)))
     return steps, values, risks
+
+
+def _total(value, alpha):
+    return value[0] - (1 - alpha) * value[1]
 
 
 def _step(twin, column, risks):

@@ -75,8 +75,11 @@ def test_weights_are_those_of_the_twin(metric: Metric, dense: bool | None, seed:
     averages = twin(lists, 0.05, 0.9, 0.5, 3, seed)
     assert [e["dev"] for e in history] == pytest.approx([lists.score(v) for v in averages])
     best = int(np.argmax([lists.problem.sign * e["heldout"] for e in history]))
-    np.testing.assert_allclose(trainer.result_.weights, averages[best], rtol=1e-8, atol=1e-11)
-    assert model.scores(corpus) == pytest.approx(lists.scores(averages[best]))
+    wanted, sign = averages[best], lists.problem.sign
+    if sign * lists.of(heldout).score(0 * wanted) > sign * lists.of(heldout).score(wanted):
+        wanted = 0 * wanted  # the base model alone is better
+    np.testing.assert_allclose(trainer.result_.weights, wanted, rtol=1e-8, atol=1e-11)
+    assert model.scores(corpus) == pytest.approx(lists.scores(wanted))
 
 
 @pytest.mark.parametrize("C", [0.003, 0.1, 100.0])

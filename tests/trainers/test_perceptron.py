@@ -81,8 +81,12 @@ def test_weights_are_those_of_the_twin(sensitive: str, dense: bool | None, seed:
     assert [e["dev"] for e in history] == pytest.approx([lists.score(v) for v in averages])
     assert [e["heldout"] for e in history] == pytest.approx([lists.of(heldout).score(v) for v in averages])
     best = int(np.argmin([e["heldout"] for e in history]))
-    np.testing.assert_allclose(trainer.result_.weights, averages[best], rtol=1e-9, atol=1e-12)
-    assert model.scores(corpus) == pytest.approx(lists.scores(averages[best]))
+    wanted = averages[best]
+    if lists.of(heldout).score(0 * wanted) < lists.of(heldout).score(wanted):  # the base model alone is better
+        wanted = 0 * wanted
+        assert "no round is better than the base model" in trainer.result_.message
+    np.testing.assert_allclose(trainer.result_.weights, wanted, rtol=1e-9, atol=1e-12)
+    assert model.scores(corpus) == pytest.approx(lists.scores(wanted))
 
 
 def test_dense_features_begin_with_the_mean_step() -> None:
