@@ -14,6 +14,7 @@ from nbest.errors import FormatError, ParameterError
 from nbest.features import Bins, apply_recipes, fit_recipes
 from nbest.model import LogLinear, load
 from nbest.model_arrays import pack_weights, unpack_weights
+from nbest.model_inspection import inspect_model
 from nbest.testing import toy_lists
 
 CORPUS = toy_lists(2)
@@ -255,3 +256,20 @@ def test_names_are_checked_once_and_again_where_they_must_be():
     with pytest.raises(ParameterError, match="'sparse_names' of NBest must differ"):
         corpus.with_features((name,), np.zeros((corpus.hypotheses, 1)))
     assert pickle.loads(pickle.dumps(corpus.sparse_names)) == corpus.sparse_names
+
+
+def test_many_weights_go_to_standard_output_as_json(capfd) -> None:
+    model = LogLinear({"lm": 1.0} | {f"n{i}": float(i) for i in range(10_050)}, dense=("lm",))
+    model.save("-")
+    content = json.loads(capfd.readouterr().out)
+    assert content["weights"] == dict(model.weights)
+    assert "arrays" not in content
+
+
+def test_a_model_of_sparse_features_only_says_so(tmp_path) -> None:
+    LogLinear({"n1": 1.0}, dense=()).save(tmp_path / "m.json")
+    model = load(tmp_path / "m.json")
+    assert model.dense == ()
+    assert inspect_model(model).sparse_weights == 1
+    lists = toy_lists(1)
+    assert not model.scores(lists).any()  # a sparse feature that no hypothesis has counts 0

@@ -8,12 +8,17 @@ import typer
 
 from nbest.cli import options as o
 
+_DENSE, _SPARSE = "risk,mert,likelihood,grid,random", "risk,likelihood,mira,boosting,msr2"
+
 
 def compare(
     dev: o.Lists,
     refs: o.Refs = None,
     metric: o.MetricName = None,
-    methods: Annotated[str, typer.Option("--methods", help="Methods, NAME,NAME.")] = "risk,mert,likelihood,grid,random",
+    methods: Annotated[
+        str | None,
+        typer.Option("--methods", help=f"Methods, NAME,NAME (default {_DENSE}; with sparse features {_SPARSE})."),
+    ] = None,
     test: Annotated[list[str], typer.Option("--test", help="Test lists, looked at once.")] = [],  # noqa: B006
     test_refs: Annotated[list[str] | None, typer.Option("--test-refs", help="Their references.")] = None,
     heldout: Annotated[
@@ -53,8 +58,7 @@ def compare(
     from nbest.features import fit_recipes
     from nbest.inspection import shared_segments
 
-    names = [name for name in methods.split(",") if name]
-    if not names:
+    if methods is not None and not methods.strip(","):
         raise ParameterError("--methods names none")
     if not test:
         raise ParameterError("nbest compare needs --test LISTS to report on")
@@ -80,6 +84,8 @@ def compare(
             console.warn(
                 f"{shared} of {len(sets['test'])} test segments are also in {name}: the test scores are not honest"
             )
+    methods = methods or (_DENSE if sets["dev"].sparse is None else _SPARSE)
+    names = [name for name in methods.split(",") if name]
     with console.progress("tuning") as update, console.convergence():
         table = run(
             sets["dev"],

@@ -41,7 +41,7 @@ class MIRA:
     Cost: as the perceptron; with BLEU also O(M) for each hypothesis.
     """
 
-    C: float = 0.01
+    C: float = 0.03
     decay: float = 0.999
     rounds: int = 20
     base_weight: float | None = None

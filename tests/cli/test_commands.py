@@ -200,6 +200,15 @@ def test_compare_reports_every_method_once(run: Run) -> None:
     assert "warning" not in ran.err
 
 
+def test_compare_takes_methods_that_fit_sparse_features(run: Run) -> None:
+    arguments = ("dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--test", "test.nbest", "--test-refs", "test.ref")
+    ran = run("compare", *arguments, "--add", "ngrams:order=1", "--json")
+    assert ran.code == 0, ran.err
+    names = {row["name"] for row in json.loads(ran.out)["rows"]}
+    assert {"risk", "mira", "boosting", "msr2"} <= names
+    assert "mert" not in names
+
+
 def test_compare_warns_when_test_was_tuned_on(run: Run) -> None:
     ran = run(
         "compare", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--test", "dev.nbest", "--test-refs", "dev.ref",

@@ -147,7 +147,7 @@ def test_names_and_marks():
     assert {"c:日 本", "c:<s> 日", "c:本 </s>", "c:s >"} <= set(letters)
     both = ngrams(ngrams(corpus), tokens="characters")
     assert {"ngram:日本", "character:日 本"} <= set(both.sparse_names)
-    with pytest.raises(ParameterError, match="the same recipe cannot be applied twice"):
+    with pytest.raises(ParameterError, match="already have a feature"):
         ngrams(ngrams(corpus))
 
 
@@ -255,3 +255,19 @@ def test_no_columns_are_legal():
 def test_names_that_are_no_ngrams():
     with pytest.raises(ParameterError, match="cannot hold the end of a line"):
         only_ngrams({"kind": "ngrams"}, ["ngram:a\nb"])
+
+
+def test_names_that_the_lists_have_already_are_refused() -> None:
+    from scipy.sparse import csr_array
+
+    corpus = toy_lists(1)
+    taken = corpus.with_sparse(["ngram:ant bee"], csr_array(np.ones((corpus.hypotheses, 1))))
+    with pytest.raises(ParameterError, match="already have a feature 'ngram:ant bee'"):
+        fit_recipes(taken, [{"kind": "ngrams"}])
+    recipes = fit_recipes(taken, [{"kind": "ngrams", "name": "other"}])
+    assert recipes[0]["name"] == "other"
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(ParameterError, match="has no option 'ordr'"):
+        fit_recipes(toy_lists(1), [{"kind": "ngrams", "ordr": 2}])

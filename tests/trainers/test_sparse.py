@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, random_array
 
 from nbest import segments
 from nbest.corpus import NBest
-from nbest.errors import ParameterError
+from nbest.errors import CapabilityError, ParameterError
 from nbest.testing import toy_lists
 from nbest.trainers.sparse import Rounds, sparse_lists
 
@@ -91,3 +91,32 @@ def test_the_round_that_is_best_on_heldout_lists_is_kept() -> None:
     last = Rounds(lists, None)
     assert all(last.see(number, values) for number, values in enumerate(tried, 1))
     assert last.best_round == 8
+
+
+def test_the_base_model_is_kept_where_nothing_is_better() -> None:
+    corpus, heldout = mixed(7), mixed(8)
+    lists = sparse_lists(corpus, "a trainer")
+    held = lists.of(heldout)
+    tried = [np.random.default_rng(n).normal(size=len(lists.names)) for n in range(8)]
+    for values in tried:
+        kept = lists.not_worse(values, heldout)
+        assert held.score(kept) == min(held.score(values), held.score(0 * values))
+    assert lists.not_worse(tried[0], None) is tried[0]
+
+
+def test_dense_features_alone_must_be_learnt() -> None:
+    with pytest.raises(CapabilityError, match="nothing to learn: 'dense' is false"):
+        sparse_lists(toy_lists(1), "a trainer", dense=False)
+
+
+def test_scores_beyond_the_range_of_numbers_are_refused() -> None:
+    lists = sparse_lists(mixed(2), "a trainer")
+    with pytest.raises(ParameterError, match="not finite"):
+        lists.scores(np.full(len(lists.names), 1e308))
+
+
+def test_dense_features_that_never_differ_beside_sparse_ones() -> None:
+    corpus = mixed(3)
+    constant = replace(corpus, features=np.ones_like(corpus.features))
+    lists = sparse_lists(constant, "a trainer")
+    assert not any(lists.base_weights.values())
