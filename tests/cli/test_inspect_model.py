@@ -37,7 +37,7 @@ def test_ngrams_from_tuning_to_reranking(run: Run, folder: Path) -> None:
     assert ran.code == 0, ran.err
     assert "trained by MaxLikelihood" in ran.out
     assert "adds ngrams (order=2, lowest=1, tokens=words, boundaries=True, minimum=2" in ran.out
-    assert "3 dense weights" in ran.out
+    assert "weights: 3 dense" in ran.out
     chosen = run("rerank", "test.nbest", "--model", "m.json").out.splitlines()
     model, test = nbest.load("m.json"), nbest.read("test.nbest")
     assert chosen == [test.texts[h] for h in model.predict(test)]
@@ -50,7 +50,7 @@ def test_ngrams_that_cannot_be(run: Run, folder: Path) -> None:
         ("order=0", "needs 1 <= lowest <= order, got lowest 1 and order 0"),
         ("minimum=100000", "lower 'minimum'"),
         ("tokens=letters", "must be 'words' or 'characters'"),
-        ("size=3", "cannot be fitted so"),
+        ("size=3", "has no option"),
     ):
         ran = run(*TUNE, "--add", f"ngrams:{options}")
         assert ran.code == 2
@@ -64,7 +64,7 @@ def test_a_model_is_shown(run: Run, folder: Path) -> None:
     assert "trained by MSR2 (alpha=0.8, start: 50 entries)" in out
     assert "WER|nrefs:1: dev 12.35, heldout 13.50" in out or "dev 12.34, heldout 13.50" in out
     assert "adds ngrams (order=2)\nadds length\n" in out
-    assert "2 dense weights, 31 sparse ones (1 of them 0)" in out
+    assert "weights: 2 dense, 31 sparse (1 of them 0)" in out
     rows = [line.split() for line in out.splitlines()]
     assert ["am", "0.5"] in rows
     assert [row[-1] for row in rows if row and row[0].startswith("ngram:")] == ["15", "14", "13", "-15", "-14", "-13"]
@@ -97,7 +97,7 @@ def test_weights_of_moses_are_a_model(run: Run, folder: Path) -> None:
         (folder / "moses.ini").write_text(text)
         out = run("inspect", "moses.ini").out
         assert "trained by Moses weight file" in out
-        assert "3 dense weights, 0 sparse ones" in out
+        assert "weights: 3 dense, 0 sparse" in out
 
 
 def test_lists_are_no_models(run: Run, folder: Path) -> None:
