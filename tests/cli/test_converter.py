@@ -89,6 +89,17 @@ def test_a_model_of_lists_reranks(run: Run, folder: Path) -> None:
     ran = run("decode", "converter", "model", "kana.txt", "--model", "tuned.json", "--k", "5")
     assert ran.code == 0, ran.err
     assert len(ran.out.splitlines()) == 3
+    refused = run("decode", "converter", "model", "kana.txt", "--model", "tuned.json", "-o", "out.jsonl")
+    assert refused.code == 2
+    assert "write lists without --model and use nbest rerank" in refused.err
+
+
+def test_a_damaged_converter_can_be_trained_again_in_its_place(run: Run, folder: Path) -> None:
+    assert run("train", "converter", "train.tsv", "-o", "model").code == 0
+    Path("model/manifest.json").write_text("{")
+    assert "cut short" in run("decode", "converter", "model", "kana.txt").err
+    assert run("train", "converter", "train.tsv", "-o", "model").code == 0
+    assert run("decode", "converter", "model", "kana.txt").code == 0
 
 
 def test_adaptation(run: Run, folder: Path) -> None:
