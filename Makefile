@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SPREAD := -n auto --maxprocesses 4 --dist loadfile  # a process a core, each takes whole files
 
 .PHONY: demo test test-all lint types bench clean
 
@@ -15,10 +16,10 @@ demo: $(STAMP)
 	$(BIN)/nbest demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SPREAD)
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -m ""
+	$(BIN)/python -m pytest -m "" $(SPREAD)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
