@@ -90,5 +90,12 @@ def inspect_model(model: LogLinear, top: int = 20) -> ModelInspection:
 
 
 def _plain(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """A recipe without its arrays."""
-    return {key: value for key, value in recipe.items() if not isinstance(value, np.ndarray)}
+    """A recipe without its arrays, of matrices their shape."""
+    out: dict[str, Any] = {}
+    for key, value in recipe.items():
+        if isinstance(value, np.ndarray):
+            if value.ndim > 1:
+                out[key] = " x ".join(map(str, value.shape))
+        elif not isinstance(value, Mapping) or not any(isinstance(part, np.ndarray) for part in value.values()):
+            out[key] = value
+    return out

@@ -16,6 +16,7 @@ from nbest.model import LogLinear, load
 from nbest.model_arrays import pack_weights, unpack_weights
 from nbest.model_inspection import inspect_model
 from nbest.testing import toy_lists
+from nbest.trainers import LowDim
 
 CORPUS = toy_lists(2)
 names = st.text(st.characters(exclude_categories=("Cs",)), max_size=4)
@@ -273,3 +274,11 @@ def test_a_model_of_sparse_features_only_says_so(tmp_path) -> None:
     assert inspect_model(model).sparse_weights == 1
     lists = toy_lists(1)
     assert not model.scores(lists).any()  # a sparse feature that no hypothesis has counts 0
+
+
+def test_a_recipe_is_shown_without_its_arrays() -> None:
+    model = LowDim(k=2).fit(toy_lists(1))
+    (recipe,) = inspect_model(model).recipes
+    assert recipe["A"].endswith(" x 2")
+    assert "input_names" not in recipe
+    json.dumps(recipe)

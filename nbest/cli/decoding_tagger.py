@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nbest.cli.console import Console, print_json
 from nbest.errors import ParameterError
@@ -42,7 +42,7 @@ def run(call: DecodeCall) -> None:
     tagger = Tagger.load(call.system)
     model = None if call.model is None else load(call.model)
     content = decode(call.text, read_bytes(call.text))
-    is_treebank = looks_like_conllu(content)
+    is_treebank = call.text.endswith(_SUFFIXES) or looks_like_conllu(content)
     sentences = conllu_of(call.text, content) if is_treebank else _sentences(content)
     gold = _gold(console, tagger, sentences) if is_treebank else None
     found = _tag(call, console, _wanted(call, is_treebank), tagger, model, sentences, gold)
@@ -97,7 +97,11 @@ def _tag(
     elif wanted == "text":
         write_text(call.output, "".join(f"{' '.join(row)}\n" for row in found))
     elif wanted in FOREST_FORMATS:
-        write_forests(tagger.forests(words, references=gold, threads=call.threads), call.output, wanted)
+        forests = tagger.forests(words, references=gold, threads=call.threads)
+        if model is not None:
+            model.edge_scores(forests)  # complains of a model that does not fit
+            forests = replace(forests, own_weights=dict(model.weights))
+        write_forests(forests, call.output, wanted)
     else:
         write(lists, call.output, wanted)
     return found

@@ -140,6 +140,8 @@ def wanted(text: str | None) -> tuple[dict[str, Any], ...]:
             if not all("=" in option for option in options):
                 raise ParameterError(f"options of a feature to add are NAME=VALUE, got {part!r}")
             pairs = dict(option.split("=", 1) for option in options)
+            if "kind" in pairs:
+                raise ParameterError(f"'kind' is no option of a feature to add, got {part!r}; lowdim calls it style")
             out.append({"kind": kind, **{name: plain_value(text) for name, text in pairs.items()}})
     return tuple(out)
 

@@ -74,15 +74,28 @@ def fit_features(
     k: int = 75,
     inputs: str = "suffixes",
     outputs: str = "labels",
-    **options: Any,
+    binary: bool = False,
+    cutoff: int = 1,
+    rounds: int = 5,
+    tolerance: float = 1e-4,
+    seed: int = 1,
 ) -> dict[str, Any]:
     """The recipe of `lowdim` fitted to lists with statistics: for `--add lowdim:style=softened:k=75`.
 
-    `style` is the `kind` of `LowDim` (a recipe has a kind of its own); further options are those of `LowDim`.
+    `style` is the `kind` of `LowDim` (a recipe has a kind of its own), the other options are as there.
     """
     from nbest.trainers.lowdim import LowDim
 
-    return LowDim(kind=style, tau=tau, lam=lam, k=k, inputs=inputs, outputs=outputs, **options).fit_features(corpus)
+    if NAME in corpus.feature_names:
+        raise ParameterError(f"these lists have a feature {NAME!r} already; it can be added once")
+    for name, value in (("tau", tau), ("lam", lam), ("k", k), ("cutoff", cutoff), ("rounds", rounds)):
+        if isinstance(value, str):
+            raise ParameterError(f"the option {name!r} of the feature 'lowdim' must be a number, got {value!r}")
+    trainer = LowDim(
+        kind=style, tau=tau, lam=lam, k=k, inputs=inputs, outputs=outputs, binary=binary, cutoff=cutoff, rounds=rounds,
+        tolerance=tolerance, seed=seed,
+    )  # fmt: skip
+    return trainer.fit_features(corpus)
 
 
 def need_texts(corpus: NBest) -> tuple[Sequence[str], Texts]:
@@ -92,9 +105,8 @@ def need_texts(corpus: NBest) -> tuple[Sequence[str], Texts]:
             "the low-dimensional score needs the input text of each segment and these lists carry none; "
             "give them in the file ('source' of a JSON line) or with dataclasses.replace(corpus, sources=...)"
         )
-    empty = next((i for i, source in enumerate(corpus.sources) if not source.strip()), None)
-    if empty is not None:
-        raise CapabilityError(f"the low-dimensional score needs input text; segment {corpus.ids[empty]!r} has none")
+    if corpus.sources and not any(source.strip() for source in corpus.sources):
+        raise CapabilityError("the low-dimensional score needs input text and that of every segment here is empty")
     if corpus.texts is None:
         raise CapabilityError("the low-dimensional score needs the texts of the hypotheses and these lists carry none")
     return corpus.sources, corpus.texts

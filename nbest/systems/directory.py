@@ -33,10 +33,15 @@ def replacing_directory(path: str | Path) -> Iterator[Path]:
         beside.chmod(0o755)
         if goal.exists():
             goal.rename(old)
-        beside.rename(goal)
+        try:
+            beside.rename(goal)
+        except BaseException:
+            if old.exists():
+                old.rename(goal)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def write_manifest(folder: Path, content: dict[str, Any]) -> None:

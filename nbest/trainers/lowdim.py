@@ -19,7 +19,7 @@ from nbest.optimisers.block_cg import Products
 from nbest.optimisers.result import Result
 from nbest.trainers.base import finished, prepare
 from nbest.trainers.lowdim_alternation import alternate, slacks_of
-from nbest.trainers.lowdim_solver import Covariance, Directions, Solver
+from nbest.trainers.lowdim_solver import Covariance, Directions, Solver, one_blas_thread
 from nbest.trainers.lowdim_views import Names, Views, views_of
 from nbest.trainers.mert import MERT
 from nbest.types import Floats
@@ -109,7 +109,7 @@ class LowDim:
         tau: Iterable[float] | None = None,
         lam: Iterable[float] | None = None,
         k: Iterable[int] | None = None,
-        w: Sequence[float] = GRID,
+        w: Sequence[float] | None = None,
     ) -> tuple[LogLinear, list[dict[str, Any]]]:
         """The model of the best settings on held-out lists, and a row for all that were tried."""
         from nbest.trainers.lowdim_grid import search
@@ -125,9 +125,10 @@ class LowDim:
     def solver(self, views: Views) -> Solver:
         """The covariances of these views, ready to solve for any targets."""
         inputs, outputs = Products(views.inputs, self.threads), Products(views.references, self.threads)
+        with one_blas_thread():  # the factors do not depend on how many there are
+            covariances = Covariance(inputs, self.tau, "input"), Covariance(outputs, self.tau, "output")
         return Solver(
-            Covariance(inputs, self.tau, "input"),
-            Covariance(outputs, self.tau, "output"),
+            *covariances,
             tolerance=self.tolerance,
             seed=self.seed,
             progress=None if self.kind == "discriminative" else self.progress,
@@ -167,18 +168,22 @@ class LowDim:
         self, corpus: NBest, names: Names, directions: Directions, base: Mapping[str, float]
     ) -> tuple[float, float]:
         """The weight of the cosine, and the metric it reaches on these lists."""
-        if not any(base.values()):
-            values: Sequence[float] = (1.0,) if self.w is None else (self.w,)
-        else:
-            values = GRID if self.w is None else (self.w,)
         column = cosines(*names.of(corpus), corpus.offsets, directions.A, directions.B, [directions.k], self.threads)
-        return best_w(corpus, base_scores(corpus, base), column[:, 0], values)
+        return best_w(corpus, base_scores(corpus, base), column[:, 0], self.ws(base))
+
+    def ws(self, base: Mapping[str, float], given: Sequence[float] | None = None) -> Sequence[float]:
+        """Weights of the cosine to try: those given, the one that is set, 1 without a base score, or the grid."""
+        if given is not None:
+            return given
+        if self.w is not None:
+            return (self.w,)
+        return GRID if any(base.values()) else (1.0,)
 
     def model(
         self, corpus: NBest, names: Names, directions: Directions, base: Mapping[str, float], w: float
     ) -> LogLinear:
         """Base weights and w as one model."""
-        dense = () if corpus.sparse is None else (*(n for n in base if n not in corpus.sparse_names), NAME)
+        dense = None if corpus.sparse is None else (*(n for n in base if n not in corpus.sparse_names), NAME)
         return LogLinear({**base, NAME: w}, features=(recipe_of(directions, names),), dense=dense)
 
     def check(self) -> None:

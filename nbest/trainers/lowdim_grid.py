@@ -37,7 +37,7 @@ def search(
     tau: Iterable[float] | None = None,
     lam: Iterable[float] | None = None,
     k: Iterable[int] | None = None,
-    w: Sequence[float],
+    w: Sequence[float] | None = None,
 ) -> tuple[LogLinear, list[dict[str, Any]]]:
     """The model that is best on held-out lists, and a row for each (tau, lam, k) with its best w.
 
@@ -48,7 +48,7 @@ def search(
     from nbest.trainers.lowdim import base_scores, best_w, check_lists
 
     settings = {name: _values(trainer, name, given) for name, given in (("tau", tau), ("lam", lam), ("k", k))}
-    if not len(w):
+    if w is not None and not len(w):
         raise ParameterError("'w' of the grid of LowDim must have values")
     check_lists(corpus, heldout)
     views, names = trainer.views(corpus)
@@ -59,7 +59,7 @@ def search(
     best: tuple[float, _Point, float] | None = None
     total = int(np.prod([len(values) for values in settings.values()]))
     for point in _points(trainer, views, names, heldout, settings):
-        weight, reached = best_w(heldout, scores, point.cosines, w if any(base.values()) else (1.0,))
+        weight, reached = best_w(heldout, scores, point.cosines, trainer.ws(base, w))
         _, alone = best_w(heldout, flat, point.cosines, (1.0,))
         rows.append(_row(point.trainer, weight, reached, alone))
         if trainer.progress is not None:
@@ -75,7 +75,9 @@ def _values(trainer: LowDim, name: str, given: Iterable[Any] | None) -> list[Any
     if not values:
         raise ParameterError(f"{name!r} of the grid of LowDim must have values")
     if name == "lam" and trainer.kind == "generative":
-        values = values[:1]  # it has none
+        if len(values) > 1:
+            raise ParameterError("the generative kind of LowDim has no 'lam' to try; leave it out of the grid")
+        values = values[:1]
     for value in values:
         replace(trainer, **{name: value}).check()
     return sorted(values) if name == "k" else values
@@ -97,7 +99,7 @@ def _points(
                 if trainer.kind != "discriminative":
                     yield _Point(replace(own, k=k), found.top(k), columns[:, at])
                     continue
-                mine, _ = own.solve(views, solver, min(k, found.k), found.top(k))
+                mine, _ = own.solve(views, solver, min(k, found.k), found.top(k)) if found.k else (found, None)
                 column = cosines(*bags, heldout.offsets, mine.A, mine.B, [mine.k], own.threads)
                 yield _Point(replace(own, k=k), mine, column[:, 0])
 

@@ -196,7 +196,8 @@ def test_one_feature_among_others():
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_grid_finds_what_single_fits_find(kind):
     dev, heldout = tagging(1, 100), tagging(2, 60)
-    model, rows = LowDim(kind=kind, tolerance=1e-8).grid(dev, heldout, tau=[0.2, 0.9], lam=[0.3, 0.7], k=[6, 3])
+    lams = None if kind == "generative" else [0.3, 0.7]
+    model, rows = LowDim(kind=kind, tolerance=1e-8).grid(dev, heldout, tau=[0.2, 0.9], lam=lams, k=[6, 3])
     assert len(rows) == (4 if kind == "generative" else 8)
     assert model.scores_["heldout"] == min(row["heldout"] for row in rows)
     for row in rows[1::3]:
@@ -205,6 +206,22 @@ def test_the_grid_finds_what_single_fits_find(kind):
         assert single.scores_["heldout"] == pytest.approx(row["heldout"], abs=0.5)
         assert single.weights["lowdim"] == pytest.approx(row["w"], abs=1) or kind == "discriminative"
         assert replace(own, base=False).fit(dev, heldout).scores_["heldout"] == pytest.approx(row["alone"], abs=0.5)
+
+
+def test_a_weight_that_is_set_is_not_searched_by_the_grid():
+    dev, heldout = tagging(1, 60), tagging(2, 60)
+    model, rows = LowDim(w=7.0, k=3).grid(dev, heldout, tau=[0.5, 0.9])
+    assert {row["w"] for row in rows} == {7.0}
+    assert model.weights["lowdim"] == 7.0
+    with pytest.raises(ParameterError, match="no 'lam' to try"):
+        LowDim(kind="generative").grid(dev, heldout, lam=[0.1, 0.2])
+
+
+def test_a_base_feature_that_lists_lack_is_refused():
+    dev = tagging(1, 60)
+    model = LowDim(k=3).fit(dev)
+    with pytest.raises(ParameterError, match=f"weight for {dev.feature_names[0]!r}"):
+        model.predict(dev.only_features(list(dev.feature_names[1:])))
 
 
 def test_settings_of_any_trainer_are_searched():
@@ -252,8 +269,12 @@ def test_lists_that_cannot_be_used_are_refused_with_the_reason():
     dev = tagging(1, 20)
     with pytest.raises(CapabilityError, match="needs the input text of each segment and these lists carry none"):
         LowDim().fit(replace(dev, sources=None))
-    with pytest.raises(CapabilityError, match="segment '1-0' has none"):
-        LowDim().fit(replace(dev, sources=("  ", *dev.sources[1:])))
+    with pytest.raises(CapabilityError, match="that of every segment here is empty"):
+        LowDim().fit(replace(dev, sources=("  ",) * len(dev)))
+    one_empty = replace(dev, sources=("  ", *dev.sources[1:]))
+    column = LowDim(k=2).fit(one_empty).prepare(one_empty).column("lowdim")
+    assert not column[: dev.offsets[1]].any()  # nothing is near to nothing
+    assert column.any()
     with pytest.raises(CapabilityError, match="input view of LowDim is empty"):
         LowDim(inputs="suffixes30").fit(dev)
     with pytest.raises(CapabilityError, match=r"singular .* give tau > 0"):
