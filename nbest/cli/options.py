@@ -100,6 +100,13 @@ def grid_values(kind: type, wanted: list[str], option: str = "--grid") -> dict[s
     return values
 
 
+def refuse_twice(given: Mapping[str, Any], values: Mapping[str, Any], option: str) -> None:
+    """An error for a setting that is given by itself and also to be varied."""
+    twice = next((name for name in values if name in given), None)
+    if twice is not None:
+        raise ParameterError(f"--{twice.replace('_', '-')} is given and also in {option}; leave one of them out")
+
+
 def refuse_rest(given: Mapping[str, str], *kinds: type) -> None:
     """An error for any option that nothing took."""
     for name in given:

@@ -261,6 +261,7 @@ def settings(
 
     values = o.grid_values(look_up(TRAINERS, method, "method"), setting, "--setting")
     given = call.settings([method])[method]
+    o.refuse_twice(given, values, "--setting")
     dev, held = call.sets(heldout, heldout_refs, split, seed)
     if held is None:
         raise ParameterError("nbest study settings needs --heldout LISTS or --split SHARE")

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.loading import Source, columns, measure, read_corpus, wanted
-from nbest.cli.options import grid_values, refuse_rest, separate, take
+from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
 from nbest.errors import ParameterError, look_up
@@ -118,9 +118,7 @@ def search(
     """Fit a trainer with each combination of settings; the best on held-out lists, and all of them as a table."""
     values = grid_values(kind, wanted)
     given = settings | ({"threads": threads} if hasattr(kind, "threads") else {})
-    own = next((name for name in values if name in settings), None)
-    if own is not None:
-        raise ParameterError(f"--{own.replace('_', '-')} is given and also in --grid; leave one of them out")
+    refuse_twice(settings, values, "--grid")
     with console.progress("settings") as update, console.convergence():
         shared = issubclass(kind, LowDim) and values.keys() <= {"tau", "lam", "k"}  # one solve for many settings
         if shared and isinstance(dev, NBest) and isinstance(heldout, NBest):

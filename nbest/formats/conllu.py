@@ -126,15 +126,21 @@ def _kind(number: str) -> str | None:
 def _sentence(path: str | Path, line: int, rows: list[str]) -> Sentence:
     words: list[list[str]] = []
     places: list[int] = []
+    ends: list[tuple[int, str]] = []
     for at, row in enumerate(rows):
         if row.startswith("#"):
             continue
         fields = row.split("\t")
         if len(fields) != _FIELDS:
             raise FormatError(path, line + at, f"expected {_FIELDS} fields separated by tabs, got {len(fields)}")
+        if _kind(fields[0]) == "range":
+            ends.append((at, fields[0]))
         if _numbered(path, line + at, fields[0], len(words)):
             words.append(_checked(path, line + at, fields))
             places.append(at)
+    beyond = next(((at, number) for at, number in ends if int(number.split("-")[1]) > len(words)), None)
+    if beyond is not None:
+        raise FormatError(path, line + beyond[0], f"the range {beyond[1]} goes beyond the last word, {len(words)}")
     heads = tuple(_head(path, line + at, f[6], len(words)) for at, f in zip(places, words, strict=True))
     forms, upos, xpos, deprels = (tuple(fields[column] for fields in words) for column in (1, 3, 4, 7))
     return Sentence(forms, upos, xpos, heads, deprels, tuple(rows), tuple(places), line)

@@ -153,3 +153,10 @@ def test_real_treebanks(data: Path, name: str, tmp_path: Path) -> None:
     text = read_bytes(path).decode("utf-8")
     assert (tmp_path / "again").read_text(encoding="utf-8").strip() == text.strip()
     assert all(head != NO_HEAD for sentence in sentences for head in sentence.heads)
+
+
+def test_a_range_beyond_the_last_word_is_refused(tmp_path):
+    row = "\t".join(["a", "a", "X", "X", "_", "0", "root", "_", "_"])
+    (tmp_path / "x.conllu").write_text(f"1-2\t{chr(9).join(['aa'] + ['_'] * 8)}\n1\t{row}\n\n")
+    with pytest.raises(FormatError, match=r"x.conllu:1: the range 1-2 goes beyond the last word, 1"):
+        read_conllu(tmp_path / "x.conllu")

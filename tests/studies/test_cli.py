@@ -155,3 +155,8 @@ def test_the_python_example_of_the_document_runs(folder: Path) -> None:
     (folder / "example.py").write_text(re.findall(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)[0])
     runpy.run_path("example.py")
     assert (folder / "surface.svg").exists()
+
+
+def test_a_setting_is_not_given_twice(folder: Path) -> None:
+    said = refusal("settings", *LISTS, "--method", "likelihood", "--setting", "variance=1,2", "--variance", "3")
+    assert "--variance is given and also in --setting" in said
