@@ -15,7 +15,8 @@ from nbest.metrics import CER
 from nbest.trainers.mira import MIRA
 from nbest.trainers.online import informative
 from nbest.trainers.perceptron import AveragedPerceptron
-from nbest.trainers.pro import PRO, Pairs, logistic, sample_pairs
+from nbest.trainers.pro import PRO, logistic
+from nbest.trainers.pro_pairs import Pairs, sample_pairs
 from nbest.trainers.sparse import SparseLists, sparse_lists
 
 _SIZE, _ENTRIES = 20, 40

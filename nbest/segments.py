@@ -82,6 +82,14 @@ def softmax(values: Floats, offsets: Ints) -> Floats:
     return np.asarray(mass / np.repeat(np.where(total > 0, total, 1.0), sizes))
 
 
+def deviation(values: Floats, offsets: Ints) -> float:
+    """Standard deviation of values around the means of their segments; 0 without values."""
+    if not len(values):
+        return 0.0
+    means = sums(values, offsets) / np.maximum(lengths(offsets), 1)
+    return float(np.sqrt(np.mean((values - np.repeat(means, lengths(offsets))) ** 2)))
+
+
 def ranks(values: Floats, offsets: Ints) -> Ints:
     """[H] rank of each item in its segment by falling value, 0 first; ties in index order."""
     order = np.lexsort((-values, owners(offsets)))

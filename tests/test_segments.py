@@ -85,3 +85,9 @@ def test_whole_numbers_and_single_precision():
     thirds = np.full(3, 1 / 3, np.float32)
     assert segments.sums(thirds, offsets).dtype == np.float64
     assert segments.sums(thirds, offsets)[0] == 2 * float(np.float32(1 / 3))
+
+
+def test_deviation_is_around_the_means_of_segments() -> None:
+    values, offsets = np.array([1.0, 3.0, 10.0, 5.0, 5.0]), np.array([0, 2, 2, 3, 5])
+    assert segments.deviation(values, offsets) == pytest.approx(np.sqrt((1 + 1) / 5))
+    assert segments.deviation(np.zeros(0), np.array([0, 0])) == 0.0

@@ -341,8 +341,7 @@ def calibrated(problem: Problem | ForestProblem, scaled: Floats) -> LogLinear:
 def calibration(problem: Problem, scaled: Floats) -> float:
     """The factor for the scores that makes the gold hypotheses most likely, between 1e-3 and 1e3 of unit spread."""
     scores = problem.model(scaled).scores(problem.corpus)
-    means = segments.sums(scores, problem.corpus.offsets) / np.maximum(problem.corpus.lengths, 1)
-    spread = float(np.sqrt(np.mean((scores - np.repeat(means, problem.corpus.lengths)) ** 2)))
+    spread = segments.deviation(scores, problem.corpus.offsets)
     if spread == 0 or not np.isfinite(spread):
         return 1.0
     column = NBest(

@@ -105,7 +105,7 @@ class _Run:
         self.trainer, self.lists, self.threads, self.limit = trainer, lists, threads, limit
         self.history: list[dict[str, Any]] = []
         self.searched = 0  # line searches on one column
-        problem, unit = lists.problem, _spread(lists.base, lists.offsets) or 1.0
+        problem, unit = lists.problem, segments.deviation(lists.base, lists.offsets) or 1.0
         risk = sample_risk(problem.metric, problem.stats, lists.offsets)
         index = sparse_index(lists.matrix, lists.offsets, threads=threads)
         half = trainer.smoothing * unit
@@ -235,10 +235,3 @@ class _Run:
         if self.held is not None:
             message += f"; the best held-out score was after {kept['round']} of them"
         return Result(self.values(), kept["risk"], "converged", message, self.searched, tuple(self.history))
-
-
-def _spread(scores: Floats, offsets: Ints) -> float:
-    """Standard deviation of scores within lists."""
-    sizes = segments.lengths(offsets)
-    means = segments.sums(scores, offsets) / np.maximum(sizes, 1)
-    return float(np.sqrt(np.mean((scores - np.repeat(means, sizes)) ** 2)))

@@ -99,13 +99,6 @@ def longest_row(lists: SparseLists) -> int:
     return 2 * int(np.diff(lists.matrix.indptr).max(initial=0)) + 1
 
 
-def spread(values: Floats, offsets: Ints) -> float:
-    """Standard deviation of values within segments."""
-    sizes = segments.lengths(offsets)
-    means = segments.sums(values, offsets) / np.maximum(sizes, 1)
-    return float(np.sqrt(np.mean((values - np.repeat(means, sizes)) ** 2))) if len(values) else 0.0
-
-
 def check_online(trainer: Any) -> None:
     """Complain of settings that online trainers share."""
     owner = type(trainer).__name__
@@ -173,7 +166,7 @@ def fit_online(
 def _base_weights(trainer: Any, lists: SparseLists, spreads: tuple[float, ...]) -> tuple[float, ...]:
     if trainer.base_weight is not None:
         return (float(trainer.base_weight),)
-    size = spread(lists.base, lists.offsets)
+    size = segments.deviation(lists.base, lists.offsets)
     return tuple(wanted / size for wanted in spreads) if size > 0 else (1.0,)
 
 

@@ -15,7 +15,8 @@ from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.metrics import BLEU
 from nbest.testing import check_trainer, toy_forests, toy_lists
 from nbest.trainers.online import informative
-from nbest.trainers.pro import PRO, Pairs, logistic, sample_pairs
+from nbest.trainers.pro import PRO, logistic
+from nbest.trainers.pro_pairs import Pairs, sample_pairs
 from nbest.trainers.sparse import SparseLists, sparse_lists
 from nbest.types import Floats
 from tests.trainers.test_perceptron import planted, share_left
