@@ -31,7 +31,7 @@ class Boosting:
         loss = 1/S sum_i sum_j s_ij exp(-(score(gold_i) - score(ij))) + penalty / 2 sum_d weight_d^2
         step = 1/2 log((W+ + epsilon Z) / (W- + epsilon Z))
 
-    Collins (2000), ICML; Collins & Koo (2005), Computational Linguistics 31(1), section 4. W+ and W- are the masses of
+    Collins (2000), ICML; Collins & Koo (2005), Computational Linguistics 31(1). W+ and W- are the masses of
     the pairs for and against the feature, Z that of all Q pairs, epsilon is `smoothing` / Q: as if so many pairs were
     for and against every feature already, whatever the size of the corpus. s_ij is 1, or with `weighted`
     the difference of the losses; S is the sum of s_ij. Gold is the hypothesis of least loss (of equals, that of the

@@ -18,7 +18,7 @@ class Descent:
         loss      = sum_q s_q exp(-margin_q) / sum_q s_q + penalty / 2 sum_c weight_c^2
         margin_q  = base margin + sum_c weight_c d_qc
 
-    `smoothing` is the epsilon of Collins & Koo (2005), section 4.1: before the step of a column, two pairs of mass
+    `smoothing` is the epsilon of Collins & Koo (2005): before the step of a column, two pairs of mass
     epsilon Z are added, one for and one against it, so that no step is infinite; Z = sum_q s_q exp(-margin_q).
     A round costs the entries of the pairs in which its column differs; a pass over everything is made only at the
     start and each time that the loss has fallen tenfold, which keeps exp in range and rounding from adding up.

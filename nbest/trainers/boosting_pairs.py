@@ -18,7 +18,7 @@ _SMALL = 127  # whole differences up to this are kept in one byte
 class Pairs:
     """Q pairs of a gold hypothesis and a worse one of its list, with differences gold - other [Q, C], twice.
 
-    Collins & Koo (2005), section 4.2: by pair (the columns that differ) and by column (the pairs where it differs,
+    Collins & Koo (2005): by pair (the columns that differ) and by column (the pairs where it differs,
     their A+ and A-). The size of a column is the mean of its absolute differences, weighted by themselves: sum d^2 /
     sum |d|, which is |d| where all are equal; 0 where it never differs.
     """
