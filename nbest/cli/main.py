@@ -8,7 +8,21 @@ from typing import Annotated
 
 import typer
 
-from nbest.cli import compare, convert, decode, demo, features, inspect, rerank, score, study, train, tune, warmup
+from nbest.cli import (
+    compare,
+    convert,
+    decode,
+    demo,
+    features,
+    inspect,
+    reproduce,
+    rerank,
+    score,
+    study,
+    train,
+    tune,
+    warmup,
+)
 from nbest.errors import NbestError
 
 _HELP = """Learn to pick the best of n: tune and rerank candidate lists by the metric that matters.
@@ -41,6 +55,7 @@ app.command("score", context_settings=METHOD_OPTIONS)(score.score)
 app.command("compare", context_settings=METHOD_OPTIONS)(compare.compare)
 app.command("inspect", context_settings=METHOD_OPTIONS)(inspect.inspect)
 app.command("convert")(convert.convert)
+app.command("reproduce")(reproduce.reproduce)
 app.command("warmup")(warmup.warmup)
 app.add_typer(study.app, name="study")
 app.add_typer(train.app, name="train")

@@ -59,7 +59,7 @@ class Study:
         """JSON lines: a header (study, metric, settings), then the rows."""
         header = {"study": self.name, "metric": self.metric, "settings": dict(self.settings)}
         return "".join(
-            json.dumps(_plain(row), ensure_ascii=False, allow_nan=False) + "\n" for row in (header, *self.rows)
+            json.dumps(plain(row), ensure_ascii=False, allow_nan=False) + "\n" for row in (header, *self.rows)
         )
 
     def write(self, out: str | Path) -> tuple[str, str]:
@@ -88,12 +88,12 @@ def about(corpus: NBest | Forests) -> dict[str, Any]:
     return {"metric": signature_of(corpus), "higher_is_better": bool(metric.higher_is_better)}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON can hold it; infinities and NaN as null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
