@@ -32,6 +32,10 @@ class CapabilityError(NbestError):
     """Something asked for needs what this corpus, metric or model does not have."""
 
 
+class DecoderError(NbestError):
+    """A decoder failed: how, and what it said."""
+
+
 class NotFittedError(NbestError):
     """A result was asked for before `fit`."""
 

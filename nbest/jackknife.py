@@ -4,14 +4,12 @@ test lists."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from nbest import segments
-from nbest.corpus import NBest, Texts
-from nbest.corpus.operations import per_segment, stack
+from nbest.corpus import NBest
+from nbest.corpus.operations import join
 from nbest.errors import ParameterError
 from nbest.randomness import generator
 from nbest.types import Ints
@@ -70,7 +68,7 @@ def jackknife(
         places.append(test)
         if progress is not None:
             progress(number, folds)
-    return _joined(parts).select(np.argsort(np.concatenate(places)))
+    return join(parts).select(np.argsort(np.concatenate(places)))
 
 
 def _check(found: Any, size: int, fold: int, parts: Sequence[NBest], seen: dict[str, int]) -> None:
@@ -96,14 +94,3 @@ def _check(found: Any, size: int, fold: int, parts: Sequence[NBest], seen: dict[
                 "decode must give every item an id of its own"
             )
     seen.update(dict.fromkeys(found.ids, fold))
-
-
-def _joined(parts: list[NBest]) -> NBest:
-    """All lists of all parts, one after the other."""
-    offsets = segments.offsets_of(np.concatenate([part.lengths for part in parts]))
-    ids = [name for part in parts for name in part.ids]
-    bare = parts[0].texts is None
-    blank = [replace(part, texts=Texts.of([""] * part.hypotheses)) for part in parts] if bare else parts
-    stacked = stack(blank)
-    own: dict[str, Any] = {"offsets": offsets, **per_segment(parts, ids)}
-    return replace(stacked, texts=None if bare else stacked.texts, **own)

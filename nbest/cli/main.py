@@ -15,6 +15,7 @@ from nbest.cli import (
     demo,
     features,
     inspect,
+    loop,
     reproduce,
     rerank,
     score,
@@ -57,6 +58,7 @@ app.command("inspect", context_settings=METHOD_OPTIONS)(inspect.inspect)
 app.command("convert")(convert.convert)
 app.command("reproduce")(reproduce.reproduce)
 app.command("warmup")(warmup.warmup)
+app.command("loop", context_settings=METHOD_OPTIONS)(loop.loop)
 app.add_typer(study.app, name="study")
 app.add_typer(train.app, name="train")
 app.add_typer(features.app, name="features")

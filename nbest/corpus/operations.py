@@ -10,7 +10,7 @@ import numpy as np
 from nbest import segments
 from nbest.corpus.forests import Forests
 from nbest.corpus.nbest import NBest
-from nbest.corpus.texts import concatenate
+from nbest.corpus.texts import Texts, concatenate
 from nbest.errors import CapabilityError, ParameterError
 from nbest.randomness import generator
 from nbest.types import Bools, Floats, Ints
@@ -102,11 +102,22 @@ def merge(first: NBest, *others: NBest) -> NBest:
     return union.keep(first_of_equals(union, compare_features=True))
 
 
+def join(parts: list[NBest]) -> NBest:
+    """All lists of all parts, one after the other; no id may be there twice."""
+    offsets = segments.offsets_of(np.concatenate([part.lengths for part in parts]))
+    ids = [name for part in parts for name in part.ids]
+    bare = parts[0].texts is None
+    blank = [replace(part, texts=Texts.of([""] * part.hypotheses)) for part in parts] if bare else parts
+    stacked = stack(blank)
+    own: dict[str, Any] = {"offsets": offsets, **per_segment(parts, ids)}
+    return replace(stacked, texts=None if bare else stacked.texts, **own)
+
+
 def stack(parts: list[NBest]) -> NBest:
     """All hypotheses of all parts in one corpus of a single segment."""
     texts = concatenate([part.texts for part in parts if part.texts is not None])
     features = np.concatenate([part.features for part in parts])
-    sparse, sparse_names = _stack_sparse(parts)
+    sparse, sparse_names = unite_sparse(parts)
     metrics = {None if p.metric is None else (p.metric.name, p.metric.signature()) for p in parts}
     same = len(metrics) == 1 and parts[0].metric is not None
     return NBest(
@@ -123,7 +134,8 @@ def stack(parts: list[NBest]) -> NBest:
     )
 
 
-def _stack_sparse(parts: list[NBest]) -> tuple[Any, tuple[str, ...]]:
+def unite_sparse(parts: list[NBest]) -> tuple[Any, tuple[str, ...]]:
+    """The sparse features of all hypotheses of all parts, columns by name; None where there are none."""
     if all(part.sparse is None for part in parts):
         return None, ()
     from scipy.sparse import coo_array

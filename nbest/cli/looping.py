@@ -1,0 +1,180 @@
+"""What `nbest loop` does, once its arguments are known."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbest.cli.console import Console, print_json
+from nbest.cli.loading import Measure, measure, plain_value
+from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
+from nbest.decoders import CommandDecoder, SystemDecoder, is_system
+from nbest.errors import FormatError, ParameterError, look_up
+from nbest.files import read_bytes, read_lines
+from nbest.formats import read_references
+from nbest.loop.loop import Inputs, Loop
+from nbest.metrics import External
+from nbest.model import load
+from nbest.trainers import TRAINERS
+
+
+@dataclass(frozen=True)
+class LoopCall:
+    """The arguments of `nbest loop`."""
+
+    dev: list[str]
+    decoder: str
+    refs: list[str] | None
+    metric: str | None
+    method: str
+    output: str
+    resume: bool
+    start: str | None
+    heldout: str | None
+    heldout_refs: list[str] | None
+    rounds: int
+    k: int
+    forests: bool
+    grid: list[str] | None
+    format: str | None
+    weight_file: str
+    unit: str | None
+    shell: bool
+    limit: float | None
+    retries: int
+    keep: bool
+    settings: list[str] | None
+    tokenize: str | None
+    lowercase: bool
+    column: str | None
+    threads: int | None
+    quiet: bool
+    as_json: bool
+
+
+def run(call: LoopCall) -> None:
+    """Run the loop with messages; say what was reached and where the model is."""
+    console = Console(quiet=call.quiet)
+    (path, *more), given = separate(call.dev)
+    if more:
+        raise ParameterError(f"one input file is decoded, got {path!r} and {more[0]!r}; quote a command with blanks")
+    kind = look_up(TRAINERS, call.method, "method")
+    how = measure(call.metric, given, call.tokenize, call.lowercase, call.column, None)
+    settings = take(kind, given, load=lambda path: load(path).weights)
+    refuse_rest(given, kind, type(how.metric))
+    grid = grid_values(kind, call.grid) if call.grid else None
+    refuse_twice(settings, grid or {}, "--grid")
+    decoder = _decoder(call)
+    with console.progress("this round") as update, console.convergence():
+        if isinstance(decoder, SystemDecoder):
+            decoder.progress = update
+        loop = Loop(
+            decoder,
+            _trainer(kind, settings, call.threads, update),
+            how.metric,
+            call.output,
+            rounds=call.rounds,
+            k=call.k,
+            start=_start(call.start, decoder),
+            forests=call.forests,
+            grid=grid,
+            measure=_measure(how),
+            config=_files(call, path),
+            say=console.say,
+        )
+        held = None if call.heldout is None else _inputs(decoder, call.heldout, call.heldout_refs)
+        model = loop.run(_inputs(decoder, path, call.refs), held, resume=call.resume)
+    result = loop.place.result()
+    assert result is not None
+    shown = ", ".join(f"{name} {value:.2f}" for name, value in model.scores_.items())
+    console.say(f"{Path(call.output) / 'model.json'}: {how.metric.name} {shown}; {result['reason']}")
+    if call.as_json:
+        print_json({**result, "weights": dict(model.weights), "model": str(Path(call.output) / "model.json")})
+
+
+def _decoder(call: LoopCall) -> CommandDecoder | SystemDecoder:
+    if is_system(call.decoder):
+        options = dict(_pair(text) for text in call.settings or ())
+        return SystemDecoder(call.decoder, call.k, call.forests, options, call.threads)
+    if Path(call.decoder).is_dir():
+        raise ParameterError(f"the directory {call.decoder!r} holds no system of nbest train, and is no command")
+    if call.settings:
+        raise ParameterError("--set is for systems of nbest train; a command has its options in --decoder")
+    return CommandDecoder(
+        call.decoder,
+        k=call.k,
+        format=call.format,
+        weight_file=call.weight_file,
+        unit=call.unit,
+        shell=call.shell,
+        limit=call.limit,
+        retries=call.retries,
+        keep=call.keep,
+        folder=Path(call.output) / "decoder",
+    )
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise ParameterError(f"expected NAME=VALUE, got {text!r}")
+    return name.strip(), plain_value(value)
+
+
+def _start(text: str | None, decoder: CommandDecoder | SystemDecoder) -> Mapping[str, float] | None:
+    """First weights: of a model file, given one by one, or all 0; None leaves them to the decoder."""
+    if text is None:
+        return None
+    if text == "zero":
+        if not decoder.start:
+            raise ParameterError("--start zero needs a system, which knows its features; name them: NAME=0,NAME=0")
+        return dict.fromkeys(decoder.start, 0.0)
+    if "=" not in text or Path(text).is_file():
+        return load(text).weights
+    weights = dict(_pair(part) for part in text.split(",") if part)
+    for name, value in weights.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ParameterError(f"the weight of {name!r} in --start must be a number, got {value!r}")
+    return {name: float(value) for name, value in weights.items()}
+
+
+def _trainer(kind: type, settings: dict[str, Any], threads: int | None, update: Any) -> Any:
+    trainer = kind(**settings)
+    if hasattr(trainer, "threads"):
+        trainer.threads = threads
+    if hasattr(trainer, "progress"):
+        trainer.progress = update
+    return trainer
+
+
+def _measure(how: Measure) -> Any:
+    return how.measured if isinstance(how.metric, External) else None
+
+
+def _inputs(decoder: CommandDecoder | SystemDecoder, path: str, refs: list[str] | None) -> Inputs:
+    if not Path(path).is_file() and not (isinstance(decoder, CommandDecoder) and Path(path).exists()):
+        raise FormatError(path, None, "cannot be read: there is no such file")
+    if isinstance(decoder, CommandDecoder):
+        if not refs:
+            return Inputs(path)
+        return Inputs(path, lambda ids: read_references(list(refs), ids))
+    inputs = decoder.read(path)
+    if not refs:
+        return Inputs(inputs)
+    sides = []
+    for each in refs:
+        lines = read_lines(each)
+        if len(lines) != len(inputs):
+            raise FormatError(each, None, f"has {len(lines)} lines and {path} has {len(inputs)} segments")
+        sides.append(decoder.references(lines))
+    return Inputs(inputs, tuple(zip(*sides, strict=True)))
+
+
+def _files(call: LoopCall, path: str) -> dict[str, Any]:
+    """Names and sums of what is read, so that a resumed run is known to be about the same."""
+    paths = [path, *(call.refs or ()), *([call.heldout] if call.heldout else ()), *(call.heldout_refs or ())]
+    sums = {each: hashlib.sha256(read_bytes(each)).hexdigest() for each in paths if Path(each).is_file()}
+    return {"method": call.method, "files": sums}

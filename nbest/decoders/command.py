@@ -1,0 +1,207 @@
+"""Any program as a decoder, run by a template of its command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from nbest.corpus import Forests, NBest
+from nbest.errors import DecoderError, FormatError, ParameterError, _known
+from nbest.files import write_text
+from nbest.formats import FOREST_FORMATS, FORMATS, read_any
+from nbest.formats.moses_weights import write_moses_weights
+from nbest.model import LogLinear
+
+_FIELD = re.compile(r"\{([^{}]*)\}")
+_PLAIN = ("weights", "input", "output", "k")
+_TAIL = 15  # lines of standard error that an error message shows
+WEIGHT_FILES = ("json", "moses", "lines")
+"""How the file of {weights} is written: a model of nbest, a Moses ini, or lines `name value` as cdec reads them."""
+
+
+@dataclass
+class CommandDecoder:
+    """A program that reads inputs and weights and writes lists or forests in any format that nbest reads.
+
+        CommandDecoder("mydecoder -w {weights} -i {input} -n {k} -o {output}")
+
+    Fields of the template: {weights} a file with the weights, {weight:NAME} one of them, {input} the file with the
+    inputs, {output} where to write, {k} how many candidates. The template is cut into arguments first and filled then,
+    so no file name or weight can add an argument; with `shell` the user's own shell command is run, each field quoted.
+    {output} is a path that does not exist yet: a program may make a file or a directory of it. Without {output} in the
+    template the program's standard output is read.
+
+    k             candidates asked for
+    format        of the output; found by its contents if not given
+    weight_file   json, moses or lines
+    unit          a feature whose weight the program takes as 1: all weights are divided by its (positive) weight
+    limit         seconds that a run may take; the program and all it started are ended then
+    retries       further runs after one that failed, ran out of time or wrote something unreadable
+    keep          leave inputs, weights and output in `folder` instead of standard error only
+    """
+
+    template: str
+    k: int = 200
+    format: str | None = None
+    weight_file: str = "json"
+    unit: str | None = None
+    shell: bool = False
+    limit: float | None = None
+    retries: int = 1
+    pause: float = 1.0  # seconds before the first retry, doubled each time
+    keep: bool = False
+    folder: Path | None = None
+    start: Mapping[str, float] | None = None
+    _words: list[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        try:
+            self._words = [self.template] if self.shell else shlex.split(self.template)
+        except ValueError as error:
+            raise ParameterError(f"the decoder's command cannot be cut into arguments: {error}") from None
+        if not self._words:
+            raise ParameterError("the decoder's command is empty")
+        for name in _FIELD.findall(self.template):
+            if name not in _PLAIN and not name.startswith("weight:"):
+                fields = ", ".join(f"{{{each}}}" for each in _PLAIN)
+                raise ParameterError(
+                    f"the decoder's command has the unknown field {{{name}}}; known: {fields}, {{weight:NAME}}"
+                )
+        if "{weight" not in self.template:
+            raise ParameterError("the decoder's command has no {weights} and no {weight:NAME}, so no weight can matter")
+        if self.weight_file not in WEIGHT_FILES:
+            raise ParameterError(f"a file of weights must be {', '.join(WEIGHT_FILES)}, got {self.weight_file!r}")
+        if self.format is not None and self.format not in FORMATS and self.format not in FOREST_FORMATS:
+            known = _known([*FORMATS, *FOREST_FORMATS], self.format)
+            raise ParameterError(f"no format {self.format!r}; {known}")
+        if (self.limit is not None and not self.limit > 0) or self.retries < 0 or self.k < 1:
+            raise ParameterError("'limit' of a decoder must be > 0, 'retries' >= 0 and 'k' >= 1")
+
+    def describe(self) -> dict[str, Any]:
+        """What a run's record says."""
+        names = ("template", "k", "format", "weight_file", "unit", "shell")
+        return {name: getattr(self, name) for name in names}
+
+    def decode(self, weights: Mapping[str, float], inputs: str | Path | Sequence[str]) -> NBest | Forests:
+        """Run the program on a file of inputs, or on texts, one a line; what it wrote, read."""
+        given = self._units(weights)
+        folder = Path(tempfile.gettempdir()) if self.folder is None else self.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        problem = ""
+        for attempt in range(self.retries + 1):
+            if attempt:
+                time.sleep(self.pause * 2 ** (attempt - 1))
+            work = Path(tempfile.mkdtemp(prefix="run-", dir=folder))  # a stray program of a killed run has another one
+            try:
+                return self._once(work, given, inputs)
+            except (_RunError, FormatError) as error:
+                problem = str(error)
+            finally:
+                self._tidy(work)
+        tries = "" if not self.retries else f", {self.retries + 1} times"
+        raise DecoderError(f"the decoder failed{tries}: {problem}{self._logs(folder)}; the run can be resumed")
+
+    def _units(self, weights: Mapping[str, float]) -> dict[str, float]:
+        """The weights as the program takes them."""
+        for name in _FIELD.findall(self.template):
+            if name.startswith("weight:") and name[7:] not in weights:
+                raise ParameterError(f"the decoder's command asks for {{{name}}}; {_known(weights, name[7:])}")
+        if self.unit is None:
+            return dict(weights)
+        size = weights.get(self.unit)
+        if size is None or not size > 0:
+            raise ParameterError(
+                f"the decoder takes the weight of {self.unit!r} as 1, which needs a positive weight, got {size}; "
+                f"hold it there (mert: --signs {self.unit}=+), or start elsewhere"
+            )
+        return {name: weight / size for name, weight in weights.items()}
+
+    def _once(self, work: Path, weights: Mapping[str, float], inputs: str | Path | Sequence[str]) -> NBest | Forests:
+        values = self._files(work, weights, inputs)
+        output = work / "output"
+        with open(work / "stderr", "wb") as errors, open(work / "stdout", "wb") as out:
+            code = self._run([self._filled(word, values) for word in self._words], out, errors)
+        if code:
+            what = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
+            raise _RunError(f"{what}{_last_lines(work / 'stderr')}")
+        written = output if "{output}" in self.template else work / "stdout"
+        if not written.exists():
+            raise _RunError(f"it ended well and did not write {{output}}{_last_lines(work / 'stderr')}")
+        return read_any(written, self.format)
+
+    def _files(self, work: Path, weights: Mapping[str, float], inputs: Any) -> dict[str, str]:
+        """What the fields stand for; files are written."""
+        source = Path(inputs) if isinstance(inputs, str | Path) else work / "input"
+        if not isinstance(inputs, str | Path):
+            write_text(source, "".join(f"{line}\n" for line in inputs))
+        path = work / ("weights.ini" if self.weight_file == "moses" else f"weights.{self.weight_file}")
+        if self.weight_file == "json":
+            LogLinear(weights).save(path)
+        elif self.weight_file == "moses":
+            write_moses_weights(path, weights)
+        else:
+            write_text(path, "".join(f"{name} {weight!r}\n" for name, weight in weights.items()))
+        single = {f"weight:{name}": repr(weight) for name, weight in weights.items()}
+        paths = {"weights": path, "input": source, "output": work / "output"}
+        return {**single, **{name: str(each.absolute()) for name, each in paths.items()}, "k": str(self.k)}
+
+    def _filled(self, word: str, values: Mapping[str, str]) -> str:
+        quote = shlex.quote if self.shell else str
+        return _FIELD.sub(lambda found: quote(values[found.group(1)]), word)
+
+    def _run(self, words: list[str], out: IO[bytes], errors: IO[bytes]) -> int:
+        """Exit code; the program gets a process group of its own, which ends with it."""
+        try:
+            command: Any = words[0] if self.shell else words
+            process = subprocess.Popen(
+                command, shell=self.shell, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, start_new_session=True
+            )
+        except OSError as error:
+            raise DecoderError(f"the decoder {words[0]!r} cannot be started: {error.strerror}") from None
+        try:
+            return process.wait(self.limit)
+        except subprocess.TimeoutExpired:
+            raise _RunError(f"it took more than {self.limit:g} seconds{_last_lines(Path(errors.name))}") from None
+        finally:
+            _end(process)
+
+    def _tidy(self, work: Path) -> None:
+        """Keep standard error where there is a place for it, and all else only if asked to."""
+        if self.folder is None:
+            shutil.rmtree(work, ignore_errors=True)
+        elif not self.keep:
+            for each in work.iterdir():
+                if each.name != "stderr":
+                    shutil.rmtree(each) if each.is_dir() else each.unlink()
+
+    def _logs(self, folder: Path) -> str:
+        return "" if self.folder is None else f"; its standard error is kept in {folder}"
+
+
+class _RunError(Exception):
+    """A run that may be tried again."""
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of a program and of all it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _last_lines(path: Path) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - 20_000))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    return "".join(f"\n  {line}" for line in ["; it said:", *lines[-_TAIL:]]) if lines else ""

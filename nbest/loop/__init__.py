@@ -1,0 +1,5 @@
+"""The outer loop: decode with the current weights, add the new candidates, optimise, and again."""
+
+from nbest.loop.loop import Loop
+
+__all__ = ["Loop"]

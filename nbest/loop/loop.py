@@ -1,0 +1,288 @@
+"""`Loop`: decode, add new candidates, optimise, until nothing is new."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbest.corpus import Forests, NBest
+from nbest.decoders import Decoder, describe_decoder, in_folder
+from nbest.errors import ParameterError
+from nbest.forests.kbest import kbest
+from nbest.forests.union import union
+from nbest.formats import read_forests, write_forests
+from nbest.loop.folder import Folder
+from nbest.loop.pool import assemble, keys_of, new_ones, save_part
+from nbest.loop.report import write_report
+from nbest.model import LogLinear
+from nbest.trainers.base import describe
+from nbest.trainers.lowdim import LowDim
+from nbest.trainers.mert import MERT
+from nbest.trainers.settings_grid import search
+from nbest.trainers.sharpness import decision_gamma
+from nbest.types import Metric, References
+
+_FORESTS = "forests.jsonl.gz"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is decoded: passed to the decoder as it is, with the references of its segments.
+
+    `references` has one sequence of texts a segment, in the decoder's order, or is a function of the ids of the
+    segments; None where the decoder's lists carry their own.
+    """
+
+    segments: Any
+    references: References | Callable[[Sequence[str]], References] | None = None
+
+
+@dataclass
+class Loop:
+    """Tunes a decoder by decoding again: Smith & Eisner (2006), section 6; Och (2003).
+
+    Round r decodes with the weights of round r - 1, adds the candidates that are new to those of all rounds before and
+    trains on all of them; until a round brings nothing new, or after `rounds`. The last weights are decoded with once
+    more, to be scored. Held-out segments are decoded in every round too: their curve is recorded, trainers that can
+    use held-out lists get those found so far, and the round whose decoded held-out score is best gives the model
+    (the last one without them). Every round is on disk before the next begins: see nbest/loop/folder.py.
+
+    decoder   has `decode(weights, segments) -> NBest | Forests`; see nbest.decoders
+    trainer   any trainer; it starts from the last weights where it has a `start` that was left open (`warm`)
+    folder    directory of the run
+    start     weights of the first round; by default the decoder's own `start`
+    k         candidates taken of each forest, if the decoder gives forests and training is on lists
+    forests   train on forests: of MERT the union of all rounds', of other methods the newest, as candidates that were
+              found twice would count twice in a posterior
+    grid      {setting: values} of the trainer, all of them tried in each round and chosen on held-out lists
+    measure   lists or forests of the decoder with statistics or metric, instead of `metric` and references
+    config    what else to record, and to compare when resuming
+    """
+
+    decoder: Decoder
+    trainer: Any
+    metric: Metric
+    folder: str | Path
+    rounds: int = 20
+    k: int = 200
+    start: Mapping[str, float] | None = None
+    warm: bool = True
+    forests: bool = False
+    grid: Mapping[str, Sequence[Any]] | None = None
+    measure: Callable[[Any], Any] | None = field(default=None, repr=False)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    say: Callable[[str], None] = field(default=lambda message: None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1 or self.k < 1:
+            raise ParameterError(f"'rounds' and 'k' of Loop must be >= 1, got {self.rounds} and {self.k}")
+        self.place = Folder(Path(self.folder))
+
+    def run(self, dev: Inputs, heldout: Inputs | None = None, *, resume: bool = False) -> LogLinear:
+        """All rounds that are missing; the chosen model, which is in model.json as well."""
+        if self.grid and heldout is None:
+            raise ParameterError("a grid of settings is chosen on held-out segments; give them (--heldout)")
+        sets = {"dev": dev, **({} if heldout is None else {"heldout": heldout})}
+        first = self._first_weights()
+        with self.place.opened(self._described(first, sets), resume=resume) as changes:
+            for change in changes:
+                self.say(f"warning: {change}")
+            if self.place.result() is None:
+                self._finish(*self._all_rounds(first, sets))
+            else:
+                self.say(f"{self.folder}: the run has ended before; nothing to do")
+        return self._chosen()
+
+    def _first_weights(self) -> dict[str, float]:
+        given = self.start if self.start is not None else getattr(self.decoder, "start", None)
+        if not given:
+            raise ParameterError(
+                "say which weights the first round decodes with (--start weights.json, or --start lm=1,length=0); "
+                "they also name what is tuned"
+            )
+        return {name: float(weight) for name, weight in given.items()}
+
+    def _described(self, first: Mapping[str, float], sets: Mapping[str, Inputs]) -> dict[str, Any]:
+        """What has to be the same for a run to be resumed."""
+        own = {"rounds": self.rounds, "k": self.k, "warm": self.warm, "forests": self.forests, "grid": self.grid}
+        return {
+            "decoder": describe_decoder(self.decoder),
+            "trainer": describe(self.trainer),
+            "metric": f"{self.metric.name}|{self.metric.signature()}",
+            "start": dict(first),
+            "sets": list(sets),
+            **own,
+            **self.config,
+        }
+
+    def _all_rounds(self, first: Mapping[str, float], sets: Mapping[str, Inputs]) -> tuple[int, str]:
+        """The last round that was decoded, and why it was the last."""
+        weights = dict(first)
+        for number in range(1, self.rounds + 2):
+            found = self.place.decoded(number)
+            if found is None:
+                self._decode(number, weights, sets)
+                found = self.place.decoded(number)
+                assert found is not None
+            self._tell(number, found)
+            if number > 1 and found["new"] == 0:
+                return number, "nothing new"
+            if number > self.rounds:
+                break
+            if self.place.trained(number) is None:
+                self._train(number, weights, list(sets))
+            write_report(self.place)
+            weights = dict(self.place.model(number).weights)
+        return self.rounds + 1, f"{self.rounds} rounds"
+
+    # decoding ----------------------------------------------------------------------------------------------------
+
+    def _decode(self, number: int, weights: Mapping[str, float], sets: Mapping[str, Inputs]) -> None:
+        """One round's candidates of each set, on disk when all are decoded."""
+        with self.place.decoding(number) as beside:
+            rows: dict[str, dict[str, Any]] = {}
+            for name, inputs in sets.items():
+                begin = time.perf_counter()
+                in_folder(self.decoder, self.place.path / "decoder" / f"{number:02d}-{name}")
+                found = self._measured(self.decoder.decode(dict(weights), inputs.segments), inputs)
+                seconds = time.perf_counter() - begin
+                rows[name] = {**self._kept(beside / name, number, name, found, weights), "seconds": round(seconds, 3)}
+                del found
+            content = {"weights": dict(weights), **rows, "new": rows["dev"]["new"]}
+            self.place.write(beside / "decoded.json", content)
+
+    def _measured(self, found: NBest | Forests, inputs: Inputs) -> NBest | Forests:
+        if not isinstance(found, NBest | Forests):
+            raise ParameterError(f"a decoder must return NBest or Forests, got {type(found).__name__}")
+        references = inputs.references
+        if references is not None:
+            found = found.with_references(references(found.ids) if callable(references) else references)
+        if isinstance(found, NBest) and self.forests:
+            raise ParameterError("this decoder gives lists; training on forests needs a decoder that gives forests")
+        return found.with_metric(self.metric) if self.measure is None else self.measure(found)
+
+    def _kept(
+        self, folder: Path, number: int, name: str, found: NBest | Forests, weights: Mapping[str, float]
+    ) -> dict[str, Any]:
+        """Write what is new; sizes, and the score of the decoder's first choices."""
+        if isinstance(found, Forests) and self.forests:
+            return self._kept_forests(folder, number, name, found, weights)
+        lists = found if isinstance(found, NBest) else _lists(found, weights, self.k)
+        if lists.hypotheses == 0:
+            raise ParameterError(f"the decoder gave no hypothesis for any segment of {name} in round {number}")
+        choice = np.where(lists.lengths > 0, lists.offsets[:-1], -1)
+        keys = keys_of(lists)
+        parts = [self.place.round(r) / name for r in range(1, number)]
+        mask = new_ones(keys, parts)
+        save_part(folder, lists.keep(mask), keys[mask])
+        np.save(folder / "chosen.npy", lists.need_stats()[0][choice[choice >= 0]], allow_pickle=False)
+        sizes = {"segments": len(lists), "hypotheses": lists.hypotheses, "empty": int((choice < 0).sum())}
+        return {"score": lists.score(choice), "new": int(mask.sum()), **sizes}
+
+    def _kept_forests(
+        self, folder: Path, number: int, name: str, found: Forests, weights: Mapping[str, float]
+    ) -> dict[str, Any]:
+        """Forests as they are; new is what the best strings tell."""
+        folder.mkdir()
+        write_forests(replace(found, own_weights=dict(weights)), folder / _FORESTS)
+        best = _lists(found, weights, 1)
+        choice = np.where(best.lengths > 0, best.offsets[:-1], -1)
+        np.save(folder / "chosen.npy", best.need_stats()[0][choice[choice >= 0]], allow_pickle=False)
+        keys = keys_of(replace(best, features=np.zeros((best.hypotheses, 0)), feature_names=()))
+        np.save(folder / "keys.npy", keys, allow_pickle=False)
+        new = int(new_ones(keys, [self.place.round(r) / name for r in range(1, number)]).sum())
+        sizes = {"segments": len(found), "nodes": found.nodes, "edges": found.edges, "empty": int((choice < 0).sum())}
+        return {"score": best.score(choice), "new": new, **sizes}
+
+    # training ----------------------------------------------------------------------------------------------------
+
+    def _train(self, number: int, weights: Mapping[str, float], sets: Sequence[str]) -> None:
+        begin = time.perf_counter()
+        corpora = [self._pool(number, name) for name in sets]
+        loaded = time.perf_counter()
+        dev, heldout = corpora[0], corpora[1] if len(corpora) > 1 else None
+        rows: list[dict[str, Any]] = []
+        if self.grid:
+            model, rows = search(lambda **each: self._trainer(weights, each), self.grid, dev, heldout)
+        else:
+            model = self._trainer(weights, {}).fit(dev, heldout)
+        folder = self.place.round(number)
+        model.save(folder / "model.json")
+        content = {
+            "scores": dict(model.scores_),
+            "pool": _sizes(dev),
+            "seconds": {"load": round(loaded - begin, 3), "train": round(time.perf_counter() - loaded, 3)},
+            **({"grid": rows} if rows else {}),
+        }
+        self.place.write(folder / "trained.json", content)
+
+    def _trainer(self, weights: Mapping[str, float], settings: Mapping[str, Any]) -> Any:
+        """The trainer with these settings, from these weights where it may choose."""
+        given = dict(settings)
+        known = {each.name for each in fields(self.trainer)}
+        if self.warm and "start" in known and self.trainer.start is None and any(weights.values()):
+            given.setdefault("start", dict(weights))
+        return replace(self.trainer, **given)
+
+    def _pool(self, number: int, name: str) -> NBest | Forests:
+        """The candidates of all rounds up to this one."""
+        folders = [self.place.round(r) / name for r in range(1, number + 1)]
+        if not self.forests:
+            return assemble(folders, self.metric, texts=isinstance(self.trainer, LowDim))
+        kept = folders if isinstance(self.trainer, MERT) else folders[-1:]
+        found = union([read_forests(folder / _FORESTS) for folder in kept])
+        return found.with_metric(self.metric) if self.measure is None else self.measure(found)
+
+    # the end -----------------------------------------------------------------------------------------------------
+
+    def _finish(self, last: int, reason: str) -> None:
+        """Choose a round and write its model."""
+        rows = [self.place.decoded(number) for number in range(1, last + 1)]
+        scored = [row["heldout"]["score"] for row in rows if row is not None and "heldout" in row]
+        sign = 1.0 if self.metric.higher_is_better else -1.0
+        at = int(np.argmax(sign * np.array(scored))) if scored else last - 1  # weights that round at + 1 decoded with
+        row = rows[at]
+        assert row is not None
+        model = self.place.model(at) if at > 0 else LogLinear(dict(row["weights"]))
+        scores: dict[str, float] = {name: row[name]["score"] for name in ("dev", "heldout") if name in row}
+        model = replace(model, scores_=scores, gamma=self._gamma(model, at + 1))
+        model.save(self.place.path / "model.json")
+        content = {"reason": reason, "rounds": last - 1, "chosen": at, "scores": scores}
+        self.place.write(self.place.path / "result.json", content)
+        write_report(self.place)
+
+    def _gamma(self, model: LogLinear, number: int) -> float:
+        """Sharpness for consensus decisions, on what the model's own round decoded and the first one."""
+        if self.forests or self.measure is not None:
+            return 1.0
+        name = "heldout" if (self.place.round(1) / "heldout").is_dir() else "dev"
+        parts = [self.place.round(r) / name for r in sorted({1, number})]
+        return decision_gamma(model, assemble(parts, self.metric, texts=True))
+
+    def _chosen(self) -> LogLinear:
+        from nbest.model import load
+
+        return load(self.place.path / "model.json")
+
+    def _tell(self, number: int, found: Mapping[str, Any]) -> None:
+        held = f", held out {found['heldout']['score']:.2f}" if "heldout" in found else ""
+        what = "best strings" if self.forests else "candidates"
+        took = sum(found[name]["seconds"] for name in ("dev", "heldout") if name in found)
+        shown = f"{self.metric.name} {found['dev']['score']:.2f}{held}; {found['new']} new {what}, {took:.1f} s"
+        self.say(f"round {number}: {shown}")
+
+
+def _lists(forests: Forests, weights: Mapping[str, float], k: int) -> NBest:
+    """The k best strings of each forest under the weights that decoded it."""
+    return kbest(forests, LogLinear(dict(weights)).edge_scores(forests), k, distinct=True).lists()
+
+
+def _sizes(corpus: NBest | Forests) -> dict[str, int]:
+    if isinstance(corpus, NBest):
+        return {"segments": len(corpus), "hypotheses": corpus.hypotheses}
+    return {"segments": len(corpus), "nodes": corpus.nodes, "edges": corpus.edges}

@@ -1,0 +1,84 @@
+"""The rounds of a loop so far, for people: a curve, its numbers and a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from nbest.files import write_text
+from nbest.loop.folder import Folder
+from nbest.studies.base import plain
+from nbest.studies.charts import LineChart, Series
+from nbest.studies.picture import Picture
+from nbest.studies.svg import COLOURS
+
+
+def rows_of(place: Folder) -> list[dict[str, Any]]:
+    """One row a round: scores of what was decoded, what the training before saw, sizes and seconds."""
+    rows: list[dict[str, Any]] = []
+    number = 1
+    while (found := place.decoded(number)) is not None:
+        trained, before = place.trained(number), place.trained(number - 1) if number > 1 else None
+        rows.append(
+            {
+                "round": number,
+                "dev": found["dev"]["score"],
+                "heldout": found["heldout"]["score"] if "heldout" in found else None,
+                "trained_dev": None if before is None else before["scores"].get("dev"),
+                "new": found["new"],
+                "pool": None if trained is None else trained["pool"].get("hypotheses", trained["pool"].get("edges")),
+                "decode_seconds": sum(found[name]["seconds"] for name in ("dev", "heldout") if name in found),
+                "train_seconds": None if trained is None else sum(trained["seconds"].values()),
+                "weights": found["weights"],
+            }
+        )
+        number += 1
+    return rows
+
+
+def write_report(place: Folder) -> None:
+    """curve.jsonl, curve.svg and report.md."""
+    rows = rows_of(place)
+    if not rows:
+        return
+    write_text(place.path / "curve.jsonl", "".join(json.dumps(plain(row), ensure_ascii=False) + "\n" for row in rows))
+    config = json.loads((place.path / "loop.json").read_text(encoding="utf-8"))
+    write_text(place.path / "curve.svg", picture(rows, str(config["metric"])).svg())
+    write_text(place.path / "report.md", _markdown(rows, config, place.result()))
+
+
+def picture(rows: list[dict[str, Any]], metric: str) -> Picture:
+    """Decoded scores of each round."""
+    series = [Series("dev, decoded", [r["round"] for r in rows], [r["dev"] for r in rows], COLOURS[0], dots=True)]
+    seen = [row for row in rows if row["trained_dev"] is not None]
+    if seen:
+        steps, heights = [row["round"] for row in seen], [row["trained_dev"] for row in seen]
+        series.append(Series("dev, as training saw it", steps, heights, COLOURS[0], style="dashed"))
+    held = [row for row in rows if row["heldout"] is not None]
+    if held:
+        steps, heights = [row["round"] for row in held], [row["heldout"] for row in held]
+        series.append(Series("held out, decoded", steps, heights, COLOURS[1], dots=True))
+    name = metric.split("|")[0]
+    chart = LineChart(series, "", "round", name)
+    return Picture("Decoding again", f"{metric}; round 1 is decoded with the start weights", [chart], 1, 560, 360)
+
+
+def _markdown(rows: list[dict[str, Any]], config: Mapping[str, Any], result: Mapping[str, Any] | None) -> str:
+    head = ("round", "dev", "held out", "dev as training saw it", "new", "pool", "decoding s", "training s")
+    keys = ("round", "dev", "heldout", "trained_dev", "new", "pool", "decode_seconds", "train_seconds")
+    lines = [head, ["---"] * len(head), *([_cell(row[key]) for key in keys] for row in rows)]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    state = (
+        "still running, or stopped: resume it"
+        if result is None
+        else (f"ended: {result['reason']}; the weights that round {result['chosen'] + 1} decoded with were chosen")
+    )
+    what = "\n".join(f"- {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in config.items())
+    return f"# Outer loop\n\n{state}\n\n{table}\n\n![curve](curve.svg)\n\n## What was run\n\n{what}\n"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
