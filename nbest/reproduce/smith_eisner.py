@@ -15,6 +15,7 @@ import numpy as np
 
 from nbest.corpus import NBest
 from nbest.decoders import SystemDecoder
+from nbest.features import within_scale
 from nbest.loop.loop import Inputs, Loop
 from nbest.loop.report import rows_of
 from nbest.metrics import BLEU, LAS
@@ -261,14 +262,21 @@ def _figures(run: Run, pair: str) -> dict[str, Any]:
     lists = task.decoder.decode(model.weights, task.dev.segments).with_metric(task.metric, task.dev.references)  # type: ignore[arg-type]
     assert isinstance(lists, NBest)
     points = run.size(41, 11)
-    first = surface(lists, "inverted", "length", model=model, points=points, threads=run.threads)
-    second = sharpness(lists, "lm", model=model, points=5 * points, threads=run.threads)
+    x, y = _that_differ(lists, ("inverted", "length", *lists.feature_names))[:2]  # distortion, words: the paper's
+    first = surface(lists, x, y, model=model, points=points, threads=run.threads)
+    second = sharpness(lists, "p(e|f)", model=model, points=5 * points, threads=run.threads)
     for name, study in (("figure1", first), ("figure2", second)):
         study.write(run.work / f"{pair}-{name}")
     return {
         "surface": {"metric": first.metric, "settings": dict(first.settings), "rows": list(first.rows)},
         "sharpness": {"metric": second.metric, "settings": dict(second.settings), "rows": list(second.rows)},
     }
+
+
+def _that_differ(lists: NBest, names: Sequence[str]) -> list[str]:
+    """Those of the features whose weight can matter, once each."""
+    scale = dict(zip(lists.feature_names, within_scale(lists).tolist(), strict=True))
+    return [name for name in dict.fromkeys(names) if scale[name] > 0]
 
 
 PAPER = Paper(

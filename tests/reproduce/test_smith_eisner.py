@@ -1,0 +1,124 @@
+"""Paper 1 from end to end on a made-up language pair and a made-up treebank."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from nbest.errors import ParameterError
+from nbest.reproduce.run import Run
+from nbest.reproduce.smith_eisner import LARGE, METHODS, PAPER, PARSING, TREEBANKS
+from nbest.reproduce.smith_eisner_report import NAMES
+from tests.systems.test_translator import corpus
+
+pytest.importorskip("sacremoses")
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")  # tiny texts, flat objectives
+
+NOUNS, VERBS, ADJECTIVES = ("dog", "cat", "owl", "fox"), ("sees", "hears", "likes"), ("old", "small", "grey")
+
+
+def trees(count: int, seed: int) -> str:
+    """Sentences "the (adjective) noun verb the (adjective) noun" as CoNLL-U."""
+    rng = np.random.default_rng(seed)
+    blocks = []
+    for _ in range(count):
+        rows: list[list[str]] = []
+
+        def phrase(head: int, label: str, rows: list[list[str]] = rows) -> None:
+            extra = rng.random() < 0.5
+            noun = len(rows) + 2 + extra
+            rows.append(["the", "DET", str(noun), "det"])
+            if extra:
+                rows.append([str(rng.choice(ADJECTIVES)), "ADJ", str(noun), "amod"])
+            rows.append([str(rng.choice(NOUNS)), "NOUN", str(head), label])
+
+        phrase(0, "nsubj")
+        verb = len(rows) + 1
+        rows[-1][2] = str(verb)
+        rows.append([str(rng.choice(VERBS)), "VERB", "0", "root"])
+        phrase(verb, "obj")
+        lines = [
+            f"{at}\t{w}\t{w}\t{pos}\t_\t_\t{head}\t{label}\t_\t_" for at, (w, pos, head, label) in enumerate(rows, 1)
+        ]
+        blocks.append("\n".join(lines) + "\n\n")
+    return "".join(blocks)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("data")
+    (data / "mt" / "fi-en").mkdir(parents=True)
+    for seed, (part, count) in enumerate({"train": 150, "dev": 40, "test": 12}.items(), 1):
+        for language, lines in zip(("fi", "en"), corpus(count, seed), strict=True):
+            (data / "mt" / "fi-en" / f"{part}.{language}").write_text("".join(f"{line}\n" for line in lines))
+    bank = data / "treebanks" / TREEBANKS["sl"]
+    bank.mkdir(parents=True)
+    for seed, (part, count) in enumerate({"train": 40, "dev": 130, "test": 10}.items(), 1):
+        (bank / f"{part}.conllu").write_text(trees(count, seed))
+    return data
+
+
+@pytest.fixture(scope="module")
+def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    run = Run(tmp_path_factory.mktemp("run") / "out", folder, quick=True)
+    run.reproduce(PAPER)
+    return run
+
+
+def test_the_whole_run(done: Run) -> None:
+    content = json.loads((done.folder / "report.json").read_text())
+    assert all(step["seconds"] is not None for step in content["steps"])
+    first, second, loops = content["tables"]
+    assert [row[0] for row in first["rows"]][: len(METHODS)] == [NAMES[name] for name in METHODS]
+    assert [row[0] for row in second["rows"]][:2] == ["maximum likelihood", "minimum error, 1 start"]
+    for table in (first, second):
+        for row in table["rows"]:
+            assert all(0 <= row[column] <= 100 for column in (1, 2, 3))
+        assert table["paper"]["rows"]
+    assert len(loops["rows"]) == len(METHODS) + len(PARSING)
+    names = [figure["file"] for figure in content["figures"]]
+    assert names == [f"fi-en-figure{number}.svg" for number in (1, 2, 3, 4)]
+    for name in names:
+        ElementTree.parse(done.folder / name)
+
+
+def test_settings_are_chosen_by_held_out_scores(done: Run) -> None:
+    scores = {name: done.need(f"fi-en-{name}") for name in ("risk100", "risk200", "risk1000")}
+    best = max(scores, key=lambda name: scores[name]["heldout"])
+    row = json.loads((done.folder / "report.json").read_text())["tables"][0]["rows"][-1]
+    assert row[1:] == [*(scores[best][part] for part in ("dev", "heldout", "test")), f"({NAMES[best]})"]
+
+
+def test_each_round_is_in_the_curve(done: Run) -> None:
+    for name in METHODS:
+        found = done.need(f"fi-en-{name}")
+        assert [row["round"] for row in found["curve"]] == list(range(1, found["rounds"] + 2))
+        assert found["heldout"] == max(row["heldout"] for row in found["curve"])
+        assert 0 <= found["chosen"] <= found["rounds"] <= 3
+
+
+def test_candidates_are_not_kept(done: Run) -> None:
+    assert not [*done.work.glob("*/rounds/*/dev"), *done.work.glob("*/rounds/*/heldout")]
+    assert (done.work / "fi-en-risk" / "model.json").is_file()
+
+
+def test_resuming_does_nothing_again(done: Run) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (done.folder / "steps").iterdir()}
+    Run(done.folder, done.data, quick=True).reproduce(PAPER, resume=True)
+    assert before == {path: path.stat().st_mtime_ns for path in (done.folder / "steps").iterdir()}
+
+
+def test_missing_data_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"train\.fi"):
+        Run(tmp_path / "out", tmp_path, quick=True).reproduce(PAPER)
+
+
+def test_the_full_run_has_all_tasks(tmp_path: Path) -> None:
+    names = [step.name for step in PAPER.steps(Run(tmp_path, tmp_path))]
+    for pair in ("fi-en", "fr-en", "de-en"):
+        assert {f"{pair}-{name}" for name in METHODS} | {f"{pair}-large-{name}" for name in LARGE} <= set(names)
+    assert {f"{language}-{name}" for language in TREEBANKS for name in PARSING} <= set(names)
