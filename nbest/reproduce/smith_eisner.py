@@ -50,8 +50,9 @@ def _minimum_error(restarts: int, segments: int) -> MERT:
 
 
 def _annealed(temperature: float, segments: int) -> MinRisk:
-    """The paper's temperatures are for each nat of the corpus, ours for each nat of a segment."""
-    return MinRisk(t0=temperature * segments, t1=0.01 * segments, variance=math.inf, polish=False)
+    """The paper's temperatures are for each nat of the corpus, ours for each nat of a segment; the cooling goes on to
+    the end, although nothing happens at first."""
+    return MinRisk(t0=temperature * segments, t1=0.01 * segments, variance=math.inf, polish=False, patience=100)
 
 
 METHODS = {
