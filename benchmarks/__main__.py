@@ -19,6 +19,7 @@ from benchmarks import (
     msr,
     ngrams,
     online,
+    parsing,
     reading,
     risk,
     searching,
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "online": online.main,
     "converter": converter.main,
     "tagging": tagging.main,
+    "parsing": parsing.main,
     "lowdim": lowdim.main,
 }
 

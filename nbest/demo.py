@@ -73,9 +73,9 @@ def exercise() -> None:
 
 
 def _exercise() -> None:
-    texts = ["a b c d e", "a b c e", "x", "a b", "b a", ""]
+    texts = ["1:a 2:b 3:c 4:d 5:e", "1:a 2:b 3:c 5:e", "6:x", "1:a 2:b", "2:b 1:a", ""]  # arcs, for attachment scores
     features = np.random.default_rng(1).normal(size=(6, 3))
-    references = (("a b c d e",), ("b a",))
+    references = (("1:a 2:b 3:c 4:d 5:e",), ("2:b 1:a",))
     for name in METRICS:
         if name == "external":
             continue

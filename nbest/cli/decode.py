@@ -99,6 +99,44 @@ def tagger(
 
 
 @app.command()
+def parser(
+    system: Annotated[str, typer.Argument(help="Directory of nbest train parser.")],
+    text: Annotated[str, typer.Argument(help="Tagged sentences, CoNLL-U (.gz, .xz too); - is stdin.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="By its suffix lists or forests, else CoNLL-U; - is stdout.")
+    ] = "-",
+    to: Annotated[str | None, typer.Option("--to", help="conllu, text, or a format of lists or forests.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Weights of nbest tune (default: those of the directory).")
+    ] = None,
+    k: Annotated[int, typer.Option("--k", min=1, help="Lists: how many trees.")] = 200,
+    labels_an_arc: Annotated[
+        int, typer.Option("--labels-an-arc", min=1, help="Lists and forests: relations tried for an arc.")
+    ] = 3,
+    arc_floor: Annotated[
+        float, typer.Option("--arc-floor", min=0.0, help="Lists and forests: least probability of an arc.")
+    ] = 1e-4,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Parse tagged sentences. Where they have trees, these become the references, and LAS and UAS are reported.
+
+    [bold]Examples[/bold]
+
+      nbest decode parser parser test.conllu -o parsed.conllu
+
+      nbest decode parser parser dev.conllu -o dev.jsonl.gz --k 200
+
+      nbest decode parser parser test.conllu --model model.json -o test.forests.jsonl.gz
+    """
+    from nbest.cli.decoding_parser import DecodeCall, run
+
+    limits = {"labels_an_arc": labels_an_arc, "arc_floor": arc_floor}
+    run(DecodeCall(system, text, output, to, model, k, limits, threads, quiet, as_json))
+
+
+@app.command()
 def converter(
     system: Annotated[str, typer.Argument(help="Directory of nbest train converter.")],
     text: Annotated[str, typer.Argument(help="Kana, one sentence a line (.gz, .xz too); - is stdin.")],

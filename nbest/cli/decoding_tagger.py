@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from nbest.cli.console import Console, print_json
+from nbest.cli.targets import CONLLU, format_of_output
 from nbest.errors import ParameterError
 from nbest.files import decode, read_bytes, split_lines, write_text
-from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target, write, write_forests
+from nbest.formats import FOREST_FORMATS, FORMATS, write, write_forests
 from nbest.formats.conllu import Sentence, conllu_of, looks_like_conllu, sentence_of, write_conllu
 from nbest.model import LogLinear, load
 from nbest.systems.tagger import Tagger
 from nbest.systems.tagger_report import TagAccuracy, gold_tags
 
-_SUFFIXES = (".conllu", ".conllu.gz", ".conllu.xz")
 Gold = list[tuple[str, ...]] | None
 _SHOWN = 5  # unknown tags that are named
 
@@ -38,14 +38,15 @@ def run(call: DecodeCall) -> None:
     if call.as_json and call.output == "-":
         raise ParameterError("the tags and --json cannot both go to standard output; name a file with -o")
     console = Console(quiet=call.quiet)
-    format_of_target(call.output, None if call.to in (None, "text", "conllu") else call.to)  # unknown: said at once
+    format_of_output(call.output, call.to, "text")  # unknown: said at once
     tagger = Tagger.load(call.system)
     model = None if call.model is None else load(call.model)
     content = decode(call.text, read_bytes(call.text))
-    is_treebank = call.text.endswith(_SUFFIXES) or looks_like_conllu(content)
+    is_treebank = call.text.endswith(CONLLU) or looks_like_conllu(content)
     sentences = conllu_of(call.text, content) if is_treebank else _sentences(content)
     gold = _gold(console, tagger, sentences) if is_treebank else None
-    found = _tag(call, console, _wanted(call, is_treebank), tagger, model, sentences, gold)
+    wanted = format_of_output(call.output, call.to, "conllu" if is_treebank else "text")
+    found = _tag(call, console, wanted, tagger, model, sentences, gold)
     console.say(f"{call.output}: {len(sentences)} sentences")
     if gold is not None:
         words = [sentence.forms for sentence in sentences]
@@ -62,18 +63,6 @@ def _gold(console: Console, tagger: Tagger, sentences: list[Sentence]) -> Gold:
 
 def _sentences(content: str) -> list[Sentence]:
     return [sentence_of(line.split()) for line in split_lines(content)]
-
-
-def _wanted(call: DecodeCall, is_treebank: bool) -> str:
-    """text, conllu, or a format of lists or forests; where nothing tells, as the input."""
-    if call.to in ("text", "conllu"):
-        return call.to
-    if call.to is None and call.output.endswith(_SUFFIXES):
-        return "conllu"
-    as_input = "conllu" if is_treebank else "text"
-    if call.to is None and call.output == "-":
-        return as_input
-    return format_of_target(call.output, call.to) or as_input
 
 
 def _tag(

@@ -21,7 +21,7 @@ Refs = Annotated[
 ]
 MetricName = Annotated[
     str | None,
-    typer.Option("--metric", "-m", help="bleu, chrf, chrf++, ter, wer, cer, exact, accuracy, f1, external, ..."),
+    typer.Option("--metric", "-m", help="bleu, chrf, chrf++, ter, wer, cer, exact, accuracy, f1, las, external, ..."),
 ]
 Tokenize = Annotated[
     str | None, typer.Option("--tokenize", help="BLEU's tokeniser: 13a (default), none, intl, char, zh.")

@@ -135,6 +135,46 @@ def tagger(
 
 
 @app.command()
+def parser(
+    treebanks: Annotated[list[str], typer.Argument(help="Treebanks in CoNLL-U (.gz, .xz too); - is stdin.")],
+    output: Annotated[str | None, typer.Option("--output", "-o", help="Directory of the parser.")] = None,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the sentences.")] = 5,
+    rate: Annotated[float, typer.Option("--rate", help="First size of a step.")] = 0.3,
+    l2: Annotated[float, typer.Option("--l2", min=0.0, help="Penalty on the squares of weights.")] = 1.0,
+    arc_bits: Annotated[
+        int, typer.Option("--arc-bits", min=1, max=30, help="2^bits weights an expert for features of arcs.")
+    ] = 20,
+    label_bits: Annotated[
+        int, typer.Option("--label-bits", min=1, max=26, help="2^bits rows of weights for features with relations.")
+    ] = 14,
+    frequent: Annotated[int, typer.Option("--frequent", min=1, help="Forms seen so often count as frequent.")] = 10,
+    lists: Annotated[
+        str | None, typer.Option("--lists", help="Training lists to write, by parsers that have not seen them.")
+    ] = None,
+    folds: Annotated[
+        int, typer.Option("--folds", min=2, help="Parts for --lists: each is parsed by a parser of the others.")
+    ] = 10,
+    k: Annotated[int, typer.Option("--k", min=1, help="Trees a list.")] = 200,
+    seed: Annotated[int, typer.Option("--seed", help="Of the order of sentences.")] = 1,
+    threads: o.Threads = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Train a dependency parser: experts over labelled projective trees; and make lists to train a reranker on.
+
+    [bold]Examples[/bold]
+
+      nbest train parser train.conllu -o parser
+
+      nbest train parser train.conllu --lists train.lists.jsonl.gz --folds 10 --k 200
+    """
+    from nbest.cli.training_parser import TrainCall, run
+    from nbest.systems.parser_train import Settings
+
+    settings = Settings(epochs=epochs, rate=rate, l2=l2, arc_bits=arc_bits, label_bits=label_bits, frequent=frequent)
+    run(TrainCall(treebanks, output, settings, lists, folds, k, seed, threads, quiet))
+
+
+@app.command()
 def converter(
     texts: Annotated[
         list[str],

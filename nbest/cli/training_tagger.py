@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass
 
 from nbest.cli.console import Console
+from nbest.cli.targets import format_of_lists
 from nbest.decisions import oracle
 from nbest.errors import ParameterError
-from nbest.formats import FOREST_FORMATS, format_of_target, write
+from nbest.formats import write
 from nbest.formats.conllu import Sentence, read_conllu
 from nbest.inspection import first_choice
 from nbest.metrics import TokenAccuracy
@@ -61,7 +62,7 @@ def _write_lists(call: TrainCall, console: Console, words: list[tuple[str, ...]]
         lists = jackknifed_lists(
             words, tags, call.k, call.folds or 10, call.settings, threads=call.threads, progress=update
         )
-    write(lists, call.lists, _format(call.lists))
+    write(lists, call.lists, format_of_lists(call.lists))
     measured = lists.with_metric(TokenAccuracy())
     first, best = (measured.score(choice) for choice in (first_choice(measured), oracle(measured)))
     console.say(
@@ -85,11 +86,4 @@ def _check(call: TrainCall) -> None:
     if call.output is not None:
         check_place(call.output)
     if call.lists is not None:
-        _format(call.lists)
-
-
-def _format(path: str) -> str:
-    wanted = format_of_target(path) or "jsonl"
-    if wanted in FOREST_FORMATS:
-        raise ParameterError(f"{path}: {wanted} holds forests, and --lists writes lists")
-    return wanted
+        format_of_lists(call.lists)

@@ -10,6 +10,7 @@ from typing import Any
 
 from nbest.errors import ParameterError, _known, look_up
 from nbest.metrics.accuracy import Exact, TokenAccuracy
+from nbest.metrics.attachment import LAS, UAS
 from nbest.metrics.bleu import BLEU
 from nbest.metrics.chrf import CHRF, CHRFPlusPlus
 from nbest.metrics.edit import CER, WER
@@ -29,6 +30,8 @@ METRICS: dict[str, type] = {
     "precision": Precision,
     "recall": Recall,
     "f1": F1,
+    "las": LAS,
+    "uas": UAS,
     "external": External,
 }
 """Metrics by the name used on the command line."""
@@ -49,8 +52,10 @@ __all__ = [
     "CER",
     "CHRF",
     "F1",
+    "LAS",
     "METRICS",
     "TER",
+    "UAS",
     "WER",
     "CHRFPlusPlus",
     "Exact",

@@ -8,10 +8,10 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus.texts import Texts
+from nbest.metrics.places import best_places
 from nbest.metrics.rates import Accuracy, versioned
-from nbest.metrics.references import flatten, ranks
+from nbest.metrics.references import flatten
 from nbest.metrics.tokenise import tokens
-from nbest.parallel import kernel
 from nbest.types import Floats, Ints, References
 
 
@@ -62,24 +62,4 @@ def _places(texts: Texts, offsets: Ints, references: References, lowercase: bool
     """[H, 2] equal places and all places, against the reference with the largest share of equal ones."""
     flat, groups = flatten(texts, offsets, references)
     (hyps, refs), _ = tokens("none", texts, flat, lowercase=lowercase)
-    correct, total = np.full(len(texts), -1, np.int64), np.ones(len(texts), np.int64)
-    for has, reference in ranks(segments.owners(offsets), groups):
-        equal = _equal(hyps.offsets, hyps.ids, refs.offsets, refs.ids, reference)
-        longer = np.maximum(hyps.lengths(), refs.lengths()[reference])
-        # two empty texts agree on all of their 0 places: the best there is
-        better = has & ((equal * total > correct * longer) | ((longer == 0) & (correct < total)))
-        correct, total = np.where(better, equal, correct), np.where(better, longer, total)
-    return np.stack([correct, total], axis=1).astype(np.float64)
-
-
-@kernel
-def _equal(hyp_offsets, hyp_ids, ref_offsets, ref_ids, reference):
-    """[H] number of places with the same token in each hypothesis and its reference."""
-    out = np.zeros(len(reference), np.int64)
-    for h in range(len(reference)):
-        at = hyp_offsets[h]
-        other = ref_offsets[reference[h]]
-        size = min(hyp_offsets[h + 1] - at, ref_offsets[reference[h] + 1] - other)
-        for k in range(size):
-            out[h] += hyp_ids[at + k] == ref_ids[other + k]
-    return out
+    return best_places(hyps, refs, segments.owners(offsets), groups)

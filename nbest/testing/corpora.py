@@ -9,7 +9,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest, Texts
-from nbest.metrics import WER
+from nbest.metrics import LAS, UAS, WER
 from nbest.types import Metric
 
 _WORDS = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")
@@ -46,17 +46,25 @@ def toy_lists(
         wrong[h] = (words != references[i]).mean()
     misled = rng.normal(0.0, 0.5, len(texts))
     columns = [-wrong / 2 + misled, -wrong / 2 - misled, rng.normal(0.0, 1.0, len(texts))]
+    metric = WER() if metric is None else metric
     corpus = NBest(
         offsets=segments.offsets_of(sizes),
         features=np.stack(columns, axis=1) + noise * rng.normal(0.0, 1.0, (len(texts), 3)),
         feature_names=("first", "second", "third"),
         ids=tuple(f"s{i}" for i in range(segments_)),
-        texts=Texts.of(texts),
-        references=tuple((" ".join(words),) for words in references),
+        texts=Texts.of(as_read_by(metric, text) for text in texts),
+        references=tuple((as_read_by(metric, " ".join(words)),) for words in references),
         sources=tuple(" ".join(_LATIN[word] for word in words) for words in references),
         **(_word_counts(texts) if sparse else {}),
     )
-    return corpus.with_metric(WER() if metric is None else metric)
+    return corpus.with_metric(metric)
+
+
+def as_read_by(metric: Any, text: str) -> str:
+    """A text in the form that a metric reads: for attachment scores every word becomes an arc of its own."""
+    if not isinstance(metric, LAS | UAS):
+        return text
+    return " ".join(f"{int.from_bytes(word.encode())}:{word}" for word in text.split())
 
 
 def _word_counts(texts: list[str]) -> dict[str, Any]:

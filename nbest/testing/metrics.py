@@ -15,6 +15,7 @@ import numpy as np
 from nbest import parallel
 from nbest.corpus.texts import Texts
 from nbest.segments import offsets_of
+from nbest.testing.corpora import as_read_by
 from nbest.types import Floats, Ints
 
 Corpus = tuple[list[list[str]], list[list[str]]]  # hypotheses by segment, references by segment
@@ -53,11 +54,17 @@ def check_metric(metric: Any) -> None:
 
 
 def _stats(metric: Any, corpus: Corpus) -> Floats:
-    hypotheses, references = corpus
+    hypotheses, references = _read_by(metric, corpus)
     texts, offsets = _flat(hypotheses)
     if hasattr(metric, "stats_of"):
         return metric.stats_of([len(text) - 5.5 for text in texts])
     return metric.stats(texts, offsets, references)
+
+
+def _read_by(metric: Any, corpus: Corpus) -> Corpus:
+    """The corpus with texts in the form that the metric reads."""
+    hypotheses, references = ([[as_read_by(metric, text) for text in group] for group in side] for side in corpus)
+    return hypotheses, references
 
 
 def _flat(hypotheses: list[list[str]]) -> tuple[Texts, Ints]:
@@ -96,14 +103,15 @@ def _check_shapes(metric: Any) -> None:
 def _check_inputs_unchanged(metric: Any) -> None:
     if hasattr(metric, "stats_of"):
         return
-    texts, offsets = _flat(_CORPUS[0])
+    hypotheses, references = _read_by(metric, _CORPUS)
+    texts, offsets = _flat(hypotheses)
     texts = Texts(texts.buffer.copy(), texts.starts, texts.ends)
-    references = deepcopy(_CORPUS[1])
+    expected = deepcopy(references)
     arrays: list[Any] = [texts.buffer, texts.starts, texts.ends, offsets]
     before = deepcopy(arrays)
     metric.stats(texts, offsets, references)
     assert all(map(np.array_equal, before, arrays)), "stats modifies texts or offsets"
-    assert references == _CORPUS[1], "stats modifies references"
+    assert references == expected, "stats modifies references"
 
 
 def _check_order_of_hypotheses(metric: Any) -> None:

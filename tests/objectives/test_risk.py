@@ -24,8 +24,10 @@ from nbest.metrics import (
     CER,
     CHRF,
     F1,
+    LAS,
     METRICS,
     TER,
+    UAS,
     WER,
     CHRFPlusPlus,
     Exact,
@@ -40,6 +42,7 @@ from nbest.objectives import Risk, Shard, value_and_gradient
 from nbest.objectives.moments import Blocked
 from nbest.objectives.risk import Credit
 from nbest.testing import check_objective, toy_lists
+from nbest.testing.corpora import as_read_by
 
 CASES = {
     "bleu": (BLEU(tokenize="none"), {}),
@@ -58,11 +61,13 @@ CASES = {
     "recall": (Recall(), {}),
     "f1": (F1(), {}),
     "f0.5": (F1(beta=0.5), {}),
+    "las": (LAS(), {}),
+    "uas": (UAS(), {}),
     "external": (External(), {}),
     "external cost": (External(higher_is_better=False), {}),
 }
 FEATURES = ("dense", "sparse", "mixed")
-WORDS = np.array(["a", "bee", "c", "dog", "e"])
+WORDS = np.array(["1:a", "2:bee", "3:c", "4:dog", "5:e"])  # arcs too, for attachment scores
 
 
 def test_every_smooth_metric_has_a_case():
@@ -524,10 +529,10 @@ def finite(risk, weights, corpus):
 
 
 def texts_of(corpus, metric, texts, references):
-    bare = replace(corpus, texts=Texts.of(texts), stats=None, metric=None)
+    bare = replace(corpus, texts=Texts.of(as_read_by(metric, text) for text in texts), stats=None, metric=None)
     if isinstance(metric, External):
         return replace(bare, metric=metric, stats=metric.stats_of(np.zeros(len(texts))))
-    return bare.with_metric(metric, references)
+    return bare.with_metric(metric, [[as_read_by(metric, text) for text in refs] for refs in references])
 
 
 @pytest.mark.parametrize("case", CASES)

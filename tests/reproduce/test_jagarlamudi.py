@@ -1,0 +1,166 @@
+"""Paper 4 from end to end on made-up treebanks: all steps, a run that stopped half-way, and data that are missing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from nbest.errors import FormatError, ParameterError
+from nbest.model import load
+from nbest.reproduce import paper
+from nbest.reproduce.jagarlamudi import PAPER, TREEBANKS, languages, steps
+from nbest.reproduce.run import Run
+
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")  # fewer directions than asked for
+
+WORDS = {
+    "DET": ["le", "la", "un", "une"],
+    "NOUN": ["chat", "chien", "porte", "marche", "ferme", "garde", "lumière", "nation"],
+    "VERB": ["porte", "marche", "ferme", "garde", "chantait", "dormait"],
+    "ADJ": ["rouge", "ferme", "petit", "grandiose"],
+    "ADV": ["vite", "souvent", "fort", "rarement"],
+    "ADP": ["dans", "sur", "vers"],
+}
+SHAPES = (
+    ("DET", "NOUN", "VERB"),
+    ("DET", "ADJ", "NOUN", "VERB", "ADV"),
+    ("DET", "NOUN", "ADJ", "VERB", "ADP", "DET", "NOUN"),
+    ("ADV", "DET", "NOUN", "VERB", "DET", "NOUN", "ADJ"),
+)
+FOLDER = TREEBANKS["fr"].folder
+
+
+def conllu(count: int, seed: int) -> str:
+    """Sentences of words most of which have two tags."""
+    rng = np.random.default_rng(seed)
+    sentences = []
+    for _ in range(count):
+        shape = SHAPES[rng.integers(len(SHAPES))]
+        rows = [f"{at}\t{rng.choice(WORDS[tag])}\t_\t{tag}\t_\t_\t{at - 1}\t_\t_\t_" for at, tag in enumerate(shape, 1)]
+        sentences.append("\n".join(rows) + "\n\n")
+    return "".join(sentences)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("data")
+    bank = data / "treebanks" / FOLDER
+    bank.mkdir(parents=True)
+    for seed, (part, count) in enumerate({"train": 60, "dev": 25, "test": 25}.items()):
+        (bank / f"{part}.conllu").write_text(conllu(count, seed))
+    return data
+
+
+@pytest.fixture(scope="module")
+def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    run = Run(tmp_path_factory.mktemp("run") / "out", folder, quick=True)
+    run.reproduce(PAPER)
+    return run
+
+
+def test_the_whole_run(done: Run) -> None:
+    content = json.loads((done.folder / "report.json").read_text())
+    assert all(step["seconds"] is not None for step in content["steps"])
+    tables = {table["title"]: table for table in content["tables"]}
+    for part in ("test", "dev"):
+        rows = dict(tables[f"Accuracy of tags on {part}, percent"]["rows"])
+        assert all(0 < score <= 100 for score in rows.values())
+        assert max(rows.values()) == rows["best of 10 (oracle)"]
+    dev = dict(tables["Accuracy of tags on dev, percent"]["rows"])
+    for kind in ("generative", "softened", "boosting, both"):  # w = 0 and no rounds are the tagger itself
+        assert dev[kind] >= dev["tagger, 1-best"]
+    assert len(dict(tables["Accuracy on test without the tagger's score"]["rows"])) == 3
+    assert all(0 < float(p) <= 1 for _, p in tables["p against the tagger"]["rows"])
+    assert all(None not in row for table in content["tables"] for row in table["rows"])
+    assert len(content["differences"]) > 3
+    assert "97.53" in (done.folder / "report.md").read_text()  # the paper's, French
+    for figure in content["figures"]:
+        ElementTree.parse(done.folder / figure["file"])
+        assert [row["value"] for row in figure["rows"]] == sorted(row["value"] for row in figure["rows"])
+    assert len(content["figures"]) == 2
+
+
+def test_sizes_are_what_the_data_give(done: Run) -> None:
+    found = done.need("fr-lists")
+    assert found["sentences"] == {"train": 60, "dev": 25, "test": 25}
+    assert found["folds"] == 5
+    assert found["tags"] == len(WORDS)
+
+
+def test_results_are_those_of_the_parts(done: Run) -> None:
+    """The accuracies that a step reports are those of the model that it left; curves agree with the grid."""
+    (language,) = languages(done)
+    for kind in ("generative", "softened", "discriminative"):
+        found, model = done.need(f"fr-{kind}"), load(done.work / f"fr-{kind}.json")
+        for part in ("dev", "test"):
+            lists = language.lists[part]
+            assert found[part] == pytest.approx(lists.score(model.predict(lists)))
+            alone = replace(model, weights={**dict.fromkeys(model.weights, 0.0), "lowdim": 1.0})
+            assert found["alone"][part] == pytest.approx(lists.score(alone.predict(lists)))
+        assert found["dev"] == pytest.approx(max(row["heldout"] for row in found["rows"]))
+    soft = done.need("fr-softened")
+    curve = {row["value"]: row["heldout"] for row in done.need("fr-curve-lam")["rows"]}
+    assert curve[soft["chosen"]["lam"]] == pytest.approx(soft["dev"], abs=1.0)
+
+
+def test_resuming_runs_nothing_again(done: Run) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in (done.folder / "steps").iterdir()}
+    said: list[str] = []
+    again = replace(done, say=said.append)
+    again.reproduce(PAPER, resume=True)
+    assert {path.name: path.stat().st_mtime_ns for path in (done.folder / "steps").iterdir()} == before
+    assert said[0].startswith(f"{len(before)} of {len(before)} steps")
+
+
+def test_a_half_done_run_reports_and_goes_on(done: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(done.folder, folder)
+    for name in ("fr-softened", "fr-stacked", "fr-curve-tau", "fr-boosting-pairs"):
+        (folder / "steps" / f"{name}.json").unlink()
+    run = replace(done, folder=folder)
+    with pytest.raises(ParameterError, match="'fr-softened' has to be run first"):
+        run.reproduce(PAPER, resume=True, only=["fr-stacked"])
+    content = json.loads((folder / "report.json").read_text())
+    rows = dict(content["tables"][1]["rows"])
+    assert rows["softened"] is None
+    assert rows["generative"] is not None
+    run.reproduce(PAPER, resume=True, only=["fr-softened", "fr-boosting-pairs"])
+    for name in ("fr-softened", "fr-boosting-pairs"):
+        assert run.need(name) == done.need(name)
+
+
+def test_a_run_without_any_step_reports(tmp_path: Path, folder: Path) -> None:
+    for quick in (True, False):
+        run = Run(tmp_path / str(quick), folder, quick=quick)
+        text = PAPER.report(run).markdown(
+            {"citation": "", "quick": quick, "seed": 1, "steps": [], "versions": {}},
+        )
+        assert "| softened | - |" in text
+        names = [step.name for step in steps(run)]
+        assert len(names) == len(set(names)) == (13 if quick else 52)
+
+
+def test_what_is_missing_is_said(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(ParameterError, match="the data have no treebanks/fr_sequoia"):
+        Run(tmp_path / "a", tmp_path, quick=True).reproduce(PAPER)
+    with pytest.raises(ParameterError, match="treebanks/en_ewt/train"):
+        Run(tmp_path / "b", folder).reproduce(PAPER, only=["en-lists"])
+    data = tmp_path / "odd"
+    shutil.copytree(folder, data)
+    (data / "treebanks" / FOLDER / "dev.conllu").write_text(conllu(3, 1).replace("\tNOUN\t", "\t_\t"))
+    with pytest.raises(FormatError, match="has no UPOS"):
+        Run(tmp_path / "c", data, quick=True).reproduce(PAPER)
+    for name in ("train", "dev", "test"):
+        (data / "treebanks" / FOLDER / f"{name}.conllu").write_text(conllu(1, 1))
+    with pytest.raises(ParameterError, match="at least two sentences"):
+        Run(tmp_path / "d", data, quick=True).reproduce(PAPER)
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert paper("jagarlamudi-2012") is PAPER

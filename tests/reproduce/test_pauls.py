@@ -1,0 +1,165 @@
+"""Paper 5 from end to end on a made-up language pair: all steps, a run that stopped half-way, data that are missing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import nbest
+from nbest.errors import ParameterError
+from nbest.model import LogLinear
+from nbest.reproduce import paper
+from nbest.reproduce.pauls import PAPER, steps
+from nbest.reproduce.pauls_report import METHODS, PAIRS
+from nbest.reproduce.pauls_tuning import Pair, best_of
+from nbest.reproduce.run import Run
+from nbest.studies.base import plain
+from nbest.systems.translator import Translator
+from tests.systems.test_translator import corpus
+
+pytest.importorskip("sacremoses")
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")  # tiny texts, flat objectives
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two source languages that are the same one; every tenth sentence of dev is too long."""
+    data = tmp_path_factory.mktemp("data")
+    europarl = data / "mt" / "europarl"
+    europarl.mkdir(parents=True)
+    for seed, (part, count) in enumerate({"train": 150, "dev": 20, "test": 12}.items(), 1):
+        source, target = corpus(count, seed)
+        if part == "dev":
+            source = [f"{line} {'très ' * 30}" if at % 10 == 0 else line for at, line in enumerate(source)]
+        for language, lines in (("fr", source), ("es", source), ("en", target)):
+            (europarl / f"{part}.{language}").write_text("".join(f"{line}\n" for line in lines))
+    return data
+
+
+@pytest.fixture(scope="module")
+def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    run = Run(tmp_path_factory.mktemp("run") / "out", folder, quick=True)
+    run.reproduce(PAPER)
+    return run
+
+
+def test_the_whole_run(done: Run) -> None:
+    content = json.loads((done.folder / "report.json").read_text())
+    assert all(step["seconds"] is not None for step in content["steps"])
+    tables = {table["title"]: table for table in content["tables"]}
+    for language in PAIRS.values():
+        for decision in ("consensus", "Viterbi (1-best)"):
+            table = tables[f"{language} to English, {decision} decoding, BLEU"]
+            assert [row[0] for row in table["rows"]] == list(METHODS.values())
+            for name, tune, test, drop, brevity, p, *_ in table["rows"]:
+                assert 0 < tune <= 100
+                assert 0 < test <= 100
+                assert drop == pytest.approx(test - tune)
+                assert 0 < float(brevity) <= 1
+                assert (p is None) == (name in ("default weights", "MERT on lists"))
+                assert p is None or 0 < float(p) <= 1
+            tuned = [row[1] for row in table["rows"][1:]]
+            assert max(tuned) >= table["rows"][0][1] - 1e-9
+            assert table["paper"]["rows"]
+    assert [round(row[2], 2) for row in tables["Worked example (figure 1)"]["rows"]] == [0.67, 0.24, 0.09]
+    assert "0.33; in the paper" in (done.folder / "report.md").read_text()
+    names = [figure["file"] for figure in content["figures"]]
+    assert names == ["figure-2.svg", "figure-6-es-en.svg", "figure-6-fr-en.svg"]
+    for name in names:
+        ElementTree.parse(done.folder / name)
+    assert {row["method"] for row in content["figures"][1]["rows"]} == {"mert", "cobleu"}
+
+
+def test_sizes_are_what_the_data_give(done: Run) -> None:
+    for pair in PAIRS:
+        assert done.need(f"{pair}-translator")["sentences"] == {"dev": 18, "test": 12}
+        assert (done.base / f"{pair}-8000" / "manifest.json").is_file()
+    first, second = (done.need(f"{pair}-default") for pair in PAIRS)
+    assert first == second  # the same texts under other names
+
+
+def test_results_are_those_of_the_weights(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a step reports is what decoding both parts with its weights gives."""
+    pair, used = Pair(done, "fr-en"), []
+    forests = Translator.forests
+
+    def spy(self: Translator, texts: Any, **options: Any) -> Any:
+        used.append((len(texts), options["weights"]))
+        return forests(self, texts, **options)
+
+    monkeypatch.setattr(Translator, "forests", spy)
+    for method in ("mert-forests", "cobleu"):
+        found = done.need(f"fr-en-{method}")
+        used.clear()
+        again = plain(pair.measure(method, LogLinear(found["weights"])))
+        assert used == [(18, found["weights"]), (12, found["weights"])]
+        assert again == {key: value for key, value in found.items() if key != "history"}
+        best = best_of(pair.decode("test", found["weights"]), found["weights"], 1, None)
+        assert best.score(best.offsets[:-1]) == pytest.approx(found["1-best"]["test"])
+
+
+def test_lists_and_forests_are_left_in_work(done: Run) -> None:
+    pair = Pair(done, "fr-en")
+    weights = done.need("fr-en-mert-lists")["weights"]
+    kept, decoded = pair.kept("mert-lists"), pair.decode("dev", weights)
+    assert kept.edges == decoded.edges
+    assert kept.references == decoded.references
+    grown = [entry["hypotheses"] for entry in done.need("fr-en-mert-lists")["history"]]
+    assert grown == sorted(grown)
+    assert nbest.read(done.work / "fr-en-mert-lists.dev.jsonl.gz").hypotheses == grown[-1]
+
+
+def test_resuming_runs_nothing_again(done: Run) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in (done.folder / "steps").iterdir()}
+    said: list[str] = []
+    replace(done, say=said.append).reproduce(PAPER, resume=True)
+    assert {path.name: path.stat().st_mtime_ns for path in (done.folder / "steps").iterdir()} == before
+    assert said[0].startswith(f"{len(before)} of {len(before)} steps")
+
+
+def test_a_half_done_run_reports_and_goes_on(done: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(done.folder, folder)
+    for name in ("mert-lists", "mert-cobleu", "path"):
+        (folder / "steps" / f"fr-en-{name}.json").unlink()
+    run = replace(done, folder=folder)
+    with pytest.raises(ParameterError, match="'fr-en-mert-lists' has to be run first"):
+        run.reproduce(PAPER, resume=True, only=["fr-en-mert-cobleu"])
+    content = json.loads((folder / "report.json").read_text())
+    rows = {row[0]: row for row in content["tables"][3]["rows"]}
+    assert set(rows["MERT on lists"][1:]) == {None}
+    assert rows["CoBLEU from 0"][1] is not None
+    assert len(content["figures"]) == 2
+    run.reproduce(PAPER, resume=True, only=["fr-en-mert-*"])
+    for name in ("mert-lists", "mert-cobleu"):
+        assert run.need(f"fr-en-{name}") == done.need(f"fr-en-{name}")
+
+
+def test_a_run_without_any_step_reports(tmp_path: Path, folder: Path) -> None:
+    for quick in (True, False):
+        run = Run(tmp_path / str(quick), folder, quick=quick)
+        text = PAPER.report(run).markdown({"citation": "", "quick": quick, "seed": 1, "steps": [], "versions": {}})
+        assert "| CoBLEU from 0 | - |" in text
+        names = [step.name for step in steps(run)]
+        assert len(names) == len(set(names)) == 17
+
+
+def test_what_is_missing_is_said(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(ParameterError, match=r"the data have no mt/europarl/dev\.es"):
+        Run(tmp_path / "a", tmp_path, quick=True).reproduce(PAPER)
+    data = tmp_path / "long"
+    shutil.copytree(folder, data)
+    (data / "mt" / "europarl" / "test.fr").write_text("mot " * 40 + "\n")
+    (data / "mt" / "europarl" / "test.en").write_text("word " * 40 + "\n")
+    with pytest.raises(ParameterError, match="no sentence of test of fr-en has 1 to 25 words"):
+        Run(tmp_path / "b", data, quick=True).reproduce(PAPER, only=["fr-en-translator"])
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert paper("pauls-2009") is PAPER
