@@ -14,6 +14,7 @@ from benchmarks import (
     forests,
     kernels,
     language_model,
+    loop,
     lowdim,
     methods,
     msr,
@@ -46,6 +47,7 @@ BENCHMARKS = {
     "tagging": tagging.main,
     "parsing": parsing.main,
     "lowdim": lowdim.main,
+    "loop": loop.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

@@ -72,6 +72,7 @@ def test_commands_on_forests(capfd: pytest.CaptureFixture[str]) -> None:
         "docs/features.md",
         "docs/forests.md",
         "docs/low-dimensional.md",
+        "docs/loop.md",
         "docs/parser.md",
         "docs/tagger.md",
         "docs/translator.md",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import signal
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +70,8 @@ def run(call: LoopCall) -> None:
     grid = grid_values(kind, call.grid) if call.grid else None
     refuse_twice(settings, grid or {}, "--grid")
     decoder = _decoder(call)
-    with console.progress("this round") as update, console.convergence():
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # ends a running command, too
+    with console.progress("working") as update, console.convergence():
         if isinstance(decoder, SystemDecoder):
             decoder.progress = update
         loop = Loop(

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from nbest.corpus import Forests, NBest
-from nbest.errors import DecoderError, FormatError, ParameterError, _known
+from nbest.errors import DecoderError, NbestError, ParameterError, _known
 from nbest.files import write_text
 from nbest.formats import FOREST_FORMATS, FORMATS, read_any
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model import LogLinear
 
-_FIELD = re.compile(r"\{([^{}]*)\}")
+_FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")  # {{ and }} are braces
 _PLAIN = ("weights", "input", "output", "k")
 _TAIL = 15  # lines of standard error that an error message shows
 WEIGHT_FILES = ("json", "moses", "lines")
@@ -38,7 +38,8 @@ class CommandDecoder:
 
     Fields of the template: {weights} a file with the weights, {weight:NAME} one of them, {input} the file with the
     inputs, {output} where to write, {k} how many candidates. The template is cut into arguments first and filled then,
-    so no file name or weight can add an argument; with `shell` the user's own shell command is run, each field quoted.
+    so no file name or weight can add an argument; with `shell` the user's own shell command is run, each field quoted
+    (so there must be no quotes around it). {{ and }} stand for braces.
     {output} is a path that does not exist yet: a program may make a file or a directory of it. Without {output} in the
     template the program's standard output is read.
 
@@ -48,7 +49,7 @@ class CommandDecoder:
     unit          a feature whose weight the program takes as 1: all weights are divided by its (positive) weight
     limit         seconds that a run may take; the program and all it started are ended then
     retries       further runs after one that failed, ran out of time or wrote something unreadable
-    keep          leave inputs, weights and output in `folder` instead of standard error only
+    keep          leave inputs, weights and output in `folder`; else standard error only, and all of a run that failed
     """
 
     template: str
@@ -64,6 +65,7 @@ class CommandDecoder:
     folder: Path | None = None
     start: Mapping[str, float] | None = None
     _words: list[str] = field(init=False, repr=False)
+    _fields: list[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         try:
@@ -72,14 +74,12 @@ class CommandDecoder:
             raise ParameterError(f"the decoder's command cannot be cut into arguments: {error}") from None
         if not self._words:
             raise ParameterError("the decoder's command is empty")
-        for name in _FIELD.findall(self.template):
-            if name not in _PLAIN and not name.startswith("weight:"):
-                fields = ", ".join(f"{{{each}}}" for each in _PLAIN)
-                raise ParameterError(
-                    f"the decoder's command has the unknown field {{{name}}}; known: {fields}, {{weight:NAME}}"
-                )
-        if "{weight" not in self.template:
-            raise ParameterError("the decoder's command has no {weights} and no {weight:NAME}, so no weight can matter")
+        self._fields = _fields(self.template)
+        _check_fields(self._fields)
+        if self.shell:
+            _check_quotes(self.template)
+        elif [name for word in self._words for name in _fields(word)] != self._fields:
+            raise ParameterError("a field of the decoder's command has blanks; put quotes around it: '{weight:a b}'")
         if self.weight_file not in WEIGHT_FILES:
             raise ParameterError(f"a file of weights must be {', '.join(WEIGHT_FILES)}, got {self.weight_file!r}")
         if self.format is not None and self.format not in FORMATS and self.format not in FOREST_FORMATS:
@@ -103,22 +103,24 @@ class CommandDecoder:
             if attempt:
                 time.sleep(self.pause * 2 ** (attempt - 1))
             work = Path(tempfile.mkdtemp(prefix="run-", dir=folder))  # a stray program of a killed run has another one
+            keep = self.keep
             try:
                 return self._once(work, given, inputs)
-            except (_RunError, FormatError) as error:
-                problem = str(error)
+            except _RunError as error:
+                problem, keep = str(error), True
             finally:
-                self._tidy(work)
+                self._tidy(work, keep)
         tries = "" if not self.retries else f", {self.retries + 1} times"
         raise DecoderError(f"the decoder failed{tries}: {problem}{self._logs(folder)}; the run can be resumed")
 
     def _units(self, weights: Mapping[str, float]) -> dict[str, float]:
         """The weights as the program takes them."""
-        for name in _FIELD.findall(self.template):
+        weights = {name: float(weight) for name, weight in weights.items()}
+        for name in self._fields:
             if name.startswith("weight:") and name[7:] not in weights:
                 raise ParameterError(f"the decoder's command asks for {{{name}}}; {_known(weights, name[7:])}")
         if self.unit is None:
-            return dict(weights)
+            return weights
         size = weights.get(self.unit)
         if size is None or not size > 0:
             raise ParameterError(
@@ -135,10 +137,13 @@ class CommandDecoder:
         if code:
             what = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
             raise _RunError(f"{what}{_last_lines(work / 'stderr')}")
-        written = output if "{output}" in self.template else work / "stdout"
+        written = output if "output" in self._fields else work / "stdout"
         if not written.exists():
             raise _RunError(f"it ended well and did not write {{output}}{_last_lines(work / 'stderr')}")
-        return read_any(written, self.format)
+        try:
+            return read_any(written, self.format)
+        except NbestError as error:
+            raise _RunError(f"what it wrote cannot be used: {error}{_last_lines(work / 'stderr')}") from None
 
     def _files(self, work: Path, weights: Mapping[str, float], inputs: Any) -> dict[str, str]:
         """What the fields stand for; files are written."""
@@ -151,14 +156,14 @@ class CommandDecoder:
         elif self.weight_file == "moses":
             write_moses_weights(path, weights)
         else:
-            write_text(path, "".join(f"{name} {weight!r}\n" for name, weight in weights.items()))
+            write_text(path, "".join(f"{_one_word(name)} {weight!r}\n" for name, weight in weights.items()))
         single = {f"weight:{name}": repr(weight) for name, weight in weights.items()}
         paths = {"weights": path, "input": source, "output": work / "output"}
         return {**single, **{name: str(each.absolute()) for name, each in paths.items()}, "k": str(self.k)}
 
     def _filled(self, word: str, values: Mapping[str, str]) -> str:
         quote = shlex.quote if self.shell else str
-        return _FIELD.sub(lambda found: quote(values[found.group(1)]), word)
+        return _FIELD.sub(lambda found: found[0][0] if found[1] is None else quote(values[found[1]]), word)
 
     def _run(self, words: list[str], out: IO[bytes], errors: IO[bytes]) -> int:
         """Exit code; the program gets a process group of its own, which ends with it."""
@@ -176,21 +181,56 @@ class CommandDecoder:
         finally:
             _end(process)
 
-    def _tidy(self, work: Path) -> None:
+    def _tidy(self, work: Path, keep: bool) -> None:
         """Keep standard error where there is a place for it, and all else only if asked to."""
         if self.folder is None:
             shutil.rmtree(work, ignore_errors=True)
-        elif not self.keep:
+        elif not keep:
             for each in work.iterdir():
-                if each.name != "stderr":
-                    shutil.rmtree(each) if each.is_dir() else each.unlink()
+                if each.is_dir() and not each.is_symlink():
+                    shutil.rmtree(each, ignore_errors=True)
+                elif each.name != "stderr":
+                    each.unlink(missing_ok=True)
 
     def _logs(self, folder: Path) -> str:
-        return "" if self.folder is None else f"; its standard error is kept in {folder}"
+        return "" if self.folder is None else f"; its standard error and what it wrote are kept in {folder}"
 
 
 class _RunError(Exception):
     """A run that may be tried again."""
+
+
+def _fields(text: str) -> list[str]:
+    """The names of the fields in a text, in their order."""
+    return [found[1] for found in _FIELD.finditer(text) if found[1] is not None]
+
+
+def _check_fields(fields: Sequence[str]) -> None:
+    odd = [name for name in fields if name not in _PLAIN and not name.startswith("weight:")]
+    if odd:
+        known = ", ".join(f"{{{each}}}" for each in _PLAIN)
+        raise ParameterError(
+            f"the decoder's command has the unknown field {{{odd[0]}}}; known: {known}, {{weight:NAME}}; "
+            "write {{ and }} for braces"
+        )
+    if not any(name.startswith("weight") for name in fields):
+        raise ParameterError("the decoder's command has no {weights} and no {weight:NAME}, so no weight can matter")
+
+
+def _check_quotes(command: str) -> None:
+    """In a shell command fields are quoted when they are filled in; quotes around them would undo that."""
+    for found in _FIELD.finditer(command):
+        before = re.sub(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"", "", command[: found.start()])
+        if found[1] is not None and re.search(r"['\"]", before):
+            raise ParameterError(
+                f"fields of a shell command are quoted already; leave out the quotes around {found[0]}"
+            )
+
+
+def _one_word(name: str) -> str:
+    if name.split() != [name]:
+        raise ParameterError(f"lines of weights cannot hold the name {name!r}, which has blanks; write them as json")
+    return name
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -152,10 +152,16 @@ class SystemDecoder:
         return dict(self.system.start)
 
     def describe(self) -> dict[str, Any]:
-        """What a run's record says; the system itself by its manifest."""
+        """What a run's record says; the system itself by its manifest and the sizes of its files."""
+        kind = self.kind  # or an error that says what is wrong with the manifest
         manifest = json.loads(decode(Path(self.path) / MANIFEST, read_bytes(Path(self.path) / MANIFEST)))
         own = {key: value for key, value in manifest.items() if key in ("format", "settings", "source", "target")}
-        return {"kind": self.kind, "system": own, "k": self.k, "options": dict(self.options)}
+        return {"kind": kind, "system": {**own, "bytes": self._bytes()}, "k": self.k, "options": dict(self.options)}
+
+    def _bytes(self) -> int:
+        """Of all files of the system, without what training left for itself."""
+        files = [path for path in Path(self.path).rglob("*") if path.is_file()]
+        return sum(path.stat().st_size for path in files if "work" not in path.relative_to(self.path).parts)
 
     def read(self, path: str | Path) -> list[Any]:
         """Inputs of a file: lines, or sentences of a treebank."""

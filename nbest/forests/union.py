@@ -21,6 +21,8 @@ def union(parts: Sequence[Forests]) -> Forests:
     derivation of two parts is there twice, which changes no best derivation but doubles its share of a posterior.
     Statistics on edges are not kept.
     """
+    if not parts:
+        raise ParameterError("there are no forests to unite")
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -98,6 +100,8 @@ class _Joined:
         """The fields of the united forests."""
         empty = np.zeros(0, np.int32)
         out: dict[str, Any] = {
+            "symbol_offsets": None,
+            "symbols": None,
             "node_offsets": segments.offsets_of(np.array(self.nodes, np.int64)),
             "edge_offsets": segments.offsets_of(np.concatenate([empty, *self.degrees])),
             "features": np.concatenate([np.zeros((0, self.width)), *(each["features"] for each in self.edges)]),

@@ -1,5 +1,5 @@
 """The outer loop: decode with the current weights, add the new candidates, optimise, and again."""
 
-from nbest.loop.loop import Loop
+from nbest.loop.loop import Inputs, Loop
 
-__all__ = ["Loop"]
+__all__ = ["Inputs", "Loop"]

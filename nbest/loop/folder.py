@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,9 @@ except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
 
+_REMEDIES = {"loop.json": "name another directory", "result.json": "remove this file and resume"}
+
+
 @dataclass(frozen=True)
 class Folder:
     """The files of one run."""
@@ -48,11 +51,11 @@ class Folder:
 
     def decoded(self, number: int) -> dict[str, Any] | None:
         """What was decoded in a round, None if it was not."""
-        return self._content(self.round(number) / "decoded.json")
+        return self._content(self.round(number) / "decoded.json", ("weights", "dev", "new"))
 
     def trained(self, number: int) -> dict[str, Any] | None:
         """What was trained in a round, None if nothing was."""
-        return self._content(self.round(number) / "trained.json")
+        return self._content(self.round(number) / "trained.json", ("scores", "pool", "seconds"))
 
     def model(self, number: int) -> LogLinear:
         """The model of a round."""
@@ -60,7 +63,7 @@ class Folder:
 
     def result(self) -> dict[str, Any] | None:
         """How the run ended, None if it did not."""
-        return self._content(self.path / "result.json")
+        return self._content(self.path / "result.json", ("reason", "rounds", "chosen", "scores"))
 
     @contextmanager
     def decoding(self, number: int) -> Iterator[Path]:
@@ -72,17 +75,17 @@ class Folder:
         """JSON, written beside its place and renamed."""
         write_text(path, json.dumps(plain(content), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
-    def _content(self, path: Path) -> dict[str, Any] | None:
+    def _content(self, path: Path, needs: Sequence[str]) -> dict[str, Any] | None:
         if not path.is_file():
             return None
+        remedy = _REMEDIES.get(path.name, "remove the folder of this round and resume")
         try:
             content = json.loads(decode(path, read_bytes(path)))
         except (ValueError, RecursionError) as error:
-            if isinstance(error, FormatError):
-                raise
-            raise FormatError(path, None, f"is damaged: {error}; remove its folder and resume") from None
-        if not isinstance(content, dict):
-            raise FormatError(path, None, "is damaged: expected an object; remove its folder and resume")
+            raise FormatError(path, None, f"is damaged: {getattr(error, 'reason', error)}; {remedy}") from None
+        missing = [key for key in needs if not isinstance(content, dict) or key not in content]
+        if missing:
+            raise FormatError(path, None, f"is damaged: it has no {missing[0]!r}; {remedy}")
         return content
 
     # opening -------------------------------------------------------------------------------------------------
@@ -91,14 +94,13 @@ class Folder:
     def opened(self, config: Mapping[str, Any], *, resume: bool) -> Iterator[list[str]]:
         """The directory, made or checked, for this process alone; messages about what changed since it was begun."""
         wanted = json.loads(json.dumps(plain(config)))
-        before = self._content(self.path / "loop.json")
-        if before is None:
-            if self.path.exists() and (not self.path.is_dir() or _strange(self.path)):
-                raise ParameterError(f"{self.path} is there and holds no run; name a new directory")
-        elif not resume:
-            raise ParameterError(f"{self.path} holds a run; resume it (--resume), or name another directory")
+        if self.path.exists() and _strange(self.path):
+            raise ParameterError(f"{self.path} is there and holds no run; name a new directory")
         (self.path / "rounds").mkdir(parents=True, exist_ok=True)
         with _lock(self.path):
+            before = self._content(self.path / "loop.json", ("decoder", "trainer", "versions"))
+            if before is not None and not resume:
+                raise ParameterError(f"{self.path} holds a run; resume it (--resume), or name another directory")
             self._clean()
             if before is None:
                 begun = time.strftime("%Y-%m-%d %H:%M:%S %z")
@@ -110,7 +112,7 @@ class Folder:
     def _clean(self) -> None:
         """Remove what a run that was killed left half-made; a round that was moved away is put back."""
         for moved in (self.path / "rounds").glob(".*.old"):
-            goal = moved.with_name(moved.name[1:3])
+            goal = moved.with_name(moved.name.split(".")[1])
             if not goal.exists():
                 moved.rename(goal)
         for half in [*(self.path / "rounds").glob(".*"), *self.path.glob(".*.part")]:
@@ -120,9 +122,13 @@ class Folder:
 
 
 def _strange(path: Path) -> bool:
-    """Whether a directory without loop.json has anything that a run killed at its very beginning would not leave."""
-    own = {"rounds", "lock"}
-    return any(each.name not in own and not each.name.startswith(".loop.json.") for each in path.iterdir())
+    """Whether it is no run, and has anything that a run killed at its very beginning would not leave."""
+    if not path.is_dir():
+        return True
+    names = {each.name for each in path.iterdir() if not each.name.startswith(".loop.json.")}
+    if "loop.json" in names:
+        return False
+    return bool(names - {"rounds", "lock"}) or ("rounds" in names and any((path / "rounds").iterdir()))
 
 
 @contextmanager

@@ -12,22 +12,23 @@ import numpy as np
 
 from nbest.corpus import Forests, NBest
 from nbest.decoders import Decoder, describe_decoder, in_folder
-from nbest.errors import ParameterError
-from nbest.forests.kbest import kbest
+from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.union import union
-from nbest.formats import read_forests, write_forests
+from nbest.formats import read_forests
 from nbest.loop.folder import Folder
-from nbest.loop.pool import assemble, keys_of, new_ones, save_part
+from nbest.loop.keeping import FORESTS, best_lists, keep_forests, keep_lists
+from nbest.loop.pool import assemble
 from nbest.loop.report import write_report
 from nbest.model import LogLinear
 from nbest.trainers.base import describe
+from nbest.trainers.cobleu import MaxCoBLEU
 from nbest.trainers.lowdim import LowDim
 from nbest.trainers.mert import MERT
 from nbest.trainers.settings_grid import search
 from nbest.trainers.sharpness import decision_gamma
 from nbest.types import Metric, References
 
-_FORESTS = "forests.jsonl.gz"
+_SEARCH_ERRORS = 0.1  # share of the segments from which they are worth a warning
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ class Loop:
     Round r decodes with the weights of round r - 1, adds the candidates that are new to those of all rounds before and
     trains on all of them; until a round brings nothing new, or after `rounds`. The last weights are decoded with once
     more, to be scored. Held-out segments are decoded in every round too: their curve is recorded, trainers that can
-    use held-out lists get those found so far, and the round whose decoded held-out score is best gives the model
-    (the last one without them). Every round is on disk before the next begins: see nbest/loop/folder.py.
+    use held-out lists get those found so far, and the weights whose decoded held-out score is best are the model
+    (without them, those whose decoded dev score is best, the last of equals). Every round is on disk before the next
+    begins: see nbest/loop/folder.py.
 
     decoder   has `decode(weights, segments) -> NBest | Forests`; see nbest.decoders
     trainer   any trainer; it starts from the last weights where it has a `start` that was left open (`warm`)
@@ -81,6 +83,10 @@ class Loop:
     def __post_init__(self) -> None:
         if self.rounds < 1 or self.k < 1:
             raise ParameterError(f"'rounds' and 'k' of Loop must be >= 1, got {self.rounds} and {self.k}")
+        if isinstance(self.trainer, LowDim):
+            raise CapabilityError(
+                "LowDim learns a score of whole outputs, for which a decoder has no weight; tune lists"
+            )
         self.place = Folder(Path(self.folder))
 
     def run(self, dev: Inputs, heldout: Inputs | None = None, *, resume: bool = False) -> LogLinear:
@@ -169,35 +175,12 @@ class Loop:
     def _kept(
         self, folder: Path, number: int, name: str, found: NBest | Forests, weights: Mapping[str, float]
     ) -> dict[str, Any]:
-        """Write what is new; sizes, and the score of the decoder's first choices."""
+        """Write what is new; sizes, and the score of the decoder's answers."""
+        before = [self.place.round(r) / name for r in range(1, number)]
         if isinstance(found, Forests) and self.forests:
-            return self._kept_forests(folder, number, name, found, weights)
-        lists = found if isinstance(found, NBest) else _lists(found, weights, self.k)
-        if lists.hypotheses == 0:
-            raise ParameterError(f"the decoder gave no hypothesis for any segment of {name} in round {number}")
-        choice = np.where(lists.lengths > 0, lists.offsets[:-1], -1)
-        keys = keys_of(lists)
-        parts = [self.place.round(r) / name for r in range(1, number)]
-        mask = new_ones(keys, parts)
-        save_part(folder, lists.keep(mask), keys[mask])
-        np.save(folder / "chosen.npy", lists.need_stats()[0][choice[choice >= 0]], allow_pickle=False)
-        sizes = {"segments": len(lists), "hypotheses": lists.hypotheses, "empty": int((choice < 0).sum())}
-        return {"score": lists.score(choice), "new": int(mask.sum()), **sizes}
-
-    def _kept_forests(
-        self, folder: Path, number: int, name: str, found: Forests, weights: Mapping[str, float]
-    ) -> dict[str, Any]:
-        """Forests as they are; new is what the best strings tell."""
-        folder.mkdir()
-        write_forests(replace(found, own_weights=dict(weights)), folder / _FORESTS)
-        best = _lists(found, weights, 1)
-        choice = np.where(best.lengths > 0, best.offsets[:-1], -1)
-        np.save(folder / "chosen.npy", best.need_stats()[0][choice[choice >= 0]], allow_pickle=False)
-        keys = keys_of(replace(best, features=np.zeros((best.hypotheses, 0)), feature_names=()))
-        np.save(folder / "keys.npy", keys, allow_pickle=False)
-        new = int(new_ones(keys, [self.place.round(r) / name for r in range(1, number)]).sum())
-        sizes = {"segments": len(found), "nodes": found.nodes, "edges": found.edges, "empty": int((choice < 0).sum())}
-        return {"score": best.score(choice), "new": new, **sizes}
+            return keep_forests(folder, before, found, weights)
+        lists = found if isinstance(found, NBest) else best_lists(found, weights, self.k)
+        return keep_lists(folder, before, lists, weights)
 
     # training ----------------------------------------------------------------------------------------------------
 
@@ -233,19 +216,20 @@ class Loop:
         """The candidates of all rounds up to this one."""
         folders = [self.place.round(r) / name for r in range(1, number + 1)]
         if not self.forests:
-            return assemble(folders, self.metric, texts=isinstance(self.trainer, LowDim))
+            return assemble(folders, self.metric, texts=isinstance(self.trainer, MaxCoBLEU))
         kept = folders if isinstance(self.trainer, MERT) else folders[-1:]
-        found = union([read_forests(folder / _FORESTS) for folder in kept])
+        found = union([read_forests(folder / FORESTS) for folder in kept])
         return found.with_metric(self.metric) if self.measure is None else self.measure(found)
 
     # the end -----------------------------------------------------------------------------------------------------
 
     def _finish(self, last: int, reason: str) -> None:
-        """Choose a round and write its model."""
+        """Choose the weights that round `at` + 1 decoded with, and write their model."""
         rows = [self.place.decoded(number) for number in range(1, last + 1)]
-        scored = [row["heldout"]["score"] for row in rows if row is not None and "heldout" in row]
-        sign = 1.0 if self.metric.higher_is_better else -1.0
-        at = int(np.argmax(sign * np.array(scored))) if scored else last - 1  # weights that round at + 1 decoded with
+        name = "heldout" if rows[0] is not None and "heldout" in rows[0] else "dev"
+        scored = np.array([row[name]["score"] for row in rows if row is not None])
+        signed = scored if self.metric.higher_is_better else -scored
+        at = int(np.argmax(signed)) if name == "heldout" else last - 1 - int(np.argmax(signed[::-1]))
         row = rows[at]
         assert row is not None
         model = self.place.model(at) if at > 0 else LogLinear(dict(row["weights"]))
@@ -253,8 +237,8 @@ class Loop:
         model = replace(model, scores_=scores, gamma=self._gamma(model, at + 1))
         model.save(self.place.path / "model.json")
         content = {"reason": reason, "rounds": last - 1, "chosen": at, "scores": scores}
+        write_report(self.place, content)
         self.place.write(self.place.path / "result.json", content)
-        write_report(self.place)
 
     def _gamma(self, model: LogLinear, number: int) -> float:
         """Sharpness for consensus decisions, on what the model's own round decoded and the first one."""
@@ -275,11 +259,17 @@ class Loop:
         took = sum(found[name]["seconds"] for name in ("dev", "heldout") if name in found)
         shown = f"{self.metric.name} {found['dev']['score']:.2f}{held}; {found['new']} new {what}, {took:.1f} s"
         self.say(f"round {number}: {shown}")
-
-
-def _lists(forests: Forests, weights: Mapping[str, float], k: int) -> NBest:
-    """The k best strings of each forest under the weights that decoded it."""
-    return kbest(forests, LogLinear(dict(weights)).edge_scores(forests), k, distinct=True).lists()
+        missed, count = found["dev"].get("missed", 0), found["dev"]["segments"]
+        if missed > _SEARCH_ERRORS * count:
+            self.say(
+                f"warning: search errors: {missed} of {count} answers score below a candidate of an earlier round by "
+                "the same weights; widen the decoder's beam, and check that its scores do not depend on the weights"
+            )
+        begun = self.place.decoded(1) or found
+        for name in ("dev", "heldout"):
+            lost = begun[name]["segments"] - found[name]["segments"] + found[name]["empty"] if name in found else 0
+            if lost > 0:
+                self.say(f"warning: {lost} segments of {name} have no candidates in round {number} and are not scored")
 
 
 def _sizes(corpus: NBest | Forests) -> dict[str, int]:

@@ -27,6 +27,7 @@ def rows_of(place: Folder) -> list[dict[str, Any]]:
                 "heldout": found["heldout"]["score"] if "heldout" in found else None,
                 "trained_dev": None if before is None else before["scores"].get("dev"),
                 "new": found["new"],
+                "missed": found["dev"].get("missed"),
                 "pool": None if trained is None else trained["pool"].get("hypotheses", trained["pool"].get("edges")),
                 "decode_seconds": sum(found[name]["seconds"] for name in ("dev", "heldout") if name in found),
                 "train_seconds": None if trained is None else sum(trained["seconds"].values()),
@@ -37,15 +38,15 @@ def rows_of(place: Folder) -> list[dict[str, Any]]:
     return rows
 
 
-def write_report(place: Folder) -> None:
-    """curve.jsonl, curve.svg and report.md."""
+def write_report(place: Folder, result: Mapping[str, Any] | None = None) -> None:
+    """curve.jsonl, curve.svg and report.md; `result` says how the run ended, if it did."""
     rows = rows_of(place)
     if not rows:
         return
     write_text(place.path / "curve.jsonl", "".join(json.dumps(plain(row), ensure_ascii=False) + "\n" for row in rows))
     config = json.loads((place.path / "loop.json").read_text(encoding="utf-8"))
     write_text(place.path / "curve.svg", picture(rows, str(config["metric"])).svg())
-    write_text(place.path / "report.md", _markdown(rows, config, place.result()))
+    write_text(place.path / "report.md", _markdown(rows, config, result))
 
 
 def picture(rows: list[dict[str, Any]], metric: str) -> Picture:
@@ -65,8 +66,8 @@ def picture(rows: list[dict[str, Any]], metric: str) -> Picture:
 
 
 def _markdown(rows: list[dict[str, Any]], config: Mapping[str, Any], result: Mapping[str, Any] | None) -> str:
-    head = ("round", "dev", "held out", "dev as training saw it", "new", "pool", "decoding s", "training s")
-    keys = ("round", "dev", "heldout", "trained_dev", "new", "pool", "decode_seconds", "train_seconds")
+    head = ("round", "dev", "held out", "dev as training saw it", "new", "missed", "pool", "decoding s", "training s")
+    keys = ("round", "dev", "heldout", "trained_dev", "new", "missed", "pool", "decode_seconds", "train_seconds")
     lines = [head, ["---"] * len(head), *([_cell(row[key]) for key in keys] for row in rows)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     state = (

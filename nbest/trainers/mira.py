@@ -68,7 +68,8 @@ class MIRA:
         stats, document, order_ = gains(lists, rows, self.decay)
         values = np.empty(lists.corpus.hypotheses)
         list_gains(0, len(values), stats, document, order_, values)
-        unit = step / ranges(values, lists.offsets)[rows].mean()
+        wide = float(ranges(values, lists.offsets)[rows].mean())
+        unit = step / wide if wide > 0 else 0.0  # no list has anything to learn from
 
         def work(order: Ints, weights: Floats, lazy: Floats, done: int) -> int:
             return _round(
