@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbest.cli.console import Console
 from nbest.errors import ParameterError
 from nbest.reproduce import paper as find_paper
-from nbest.reproduce.run import Run
+from nbest.reproduce.run import Paper, Run, duration, select
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class ReproduceCall:
     """The arguments of `nbest reproduce`."""
 
     paper: str
-    data: str
+    data: str | None
     output: str | None
     quick: bool
     resume: bool
@@ -32,16 +33,27 @@ def run(call: ReproduceCall) -> None:
     """Run the steps, say where the report is."""
     console = Console(quiet=call.quiet)
     chosen = find_paper(call.paper)
-    if not Path(call.data).is_dir():
-        raise ParameterError(f"--data must name a folder, got {call.data!r}; it needs {chosen.needs}")
     folder = Path(call.output or call.paper)
     systems = None if call.systems is None else Path(call.systems)
-    work = Run(folder, Path(call.data), call.quick, call.seed, call.threads, systems, say=console.say)
+    work = Run(folder, Path(call.data or "."), call.quick, call.seed, call.threads, systems, say=console.say)
     if call.list_steps:
-        rows = [(step.name, f"{step.minutes:g}") for step in chosen.steps(work)]
-        console.table(("step", "minutes, about"), rows, out=True)
+        _list(console, chosen, work, call.only or ())
         return
+    if call.data is None or not Path(call.data).is_dir():
+        got = "nothing" if call.data is None else repr(call.data)
+        raise ParameterError(f"--data must name a folder with {chosen.needs}; got {got}")
     with console.progress(call.paper) as update, console.convergence():
         work.progress = update
         work.reproduce(chosen, resume=call.resume, only=call.only or ())
     console.say(f"{folder / 'report.md'}: tables, figures and what differs")
+
+
+def _list(console: Console, chosen: Paper, work: Run, only: Sequence[str]) -> None:
+    """The steps, about how long each takes, and which the directory has done."""
+    rows, left = [], 0.0
+    for step in select(chosen.steps(work), only):
+        took = work.seconds(step.name)
+        left += 0.0 if took is not None else 60 * step.minutes
+        rows.append((step.name, duration(60 * step.minutes), "" if took is None else f"done in {duration(took)}"))
+    console.say(f"{chosen.citation}\nneeds {chosen.needs}")
+    console.table(("step", "about", ""), [*rows, ("left", duration(left), "")], out=True)

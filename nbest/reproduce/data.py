@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from nbest.corpus import NBest
 from nbest.errors import FormatError, ParameterError
 from nbest.files import read_lines, write_text
 from nbest.formats.conllu import Sentence, read_conllu
+from nbest.metrics import BLEU
 from nbest.reproduce.run import Run
 from nbest.systems.translator import Translator
 from nbest.systems.translator_train import Settings, Training
+from nbest.types import Floats, Ints
 
-LANGUAGES = {"fi": "Finnish", "fr": "French", "de": "German", "es": "Spanish", "en": "English"}
+BLEU_OF_TOKENS = BLEU(tokenize="none")
+"""For texts that are the translator's own tokens, truecased."""
+
+
+# files --------------------------------------------------------------------------------------------------------------
 
 
 def lines_of(run: Run, *parts: str) -> list[str]:
@@ -21,18 +30,35 @@ def lines_of(run: Run, *parts: str) -> list[str]:
 
 def find(run: Run, *parts: str) -> Path:
     """A file of the data, with or without .xz or .gz after its name."""
+    found = _place(run, *parts)
+    if found is None:
+        name = "/".join(parts)
+        raise ParameterError(f"the data have no {name} (nor .xz, .gz); docs/reproduce.md says what --data has")
+    return found
+
+
+def has(run: Run, *parts: str) -> bool:
+    """Whether the data have a file, packed or not."""
+    return _place(run, *parts) is not None
+
+
+def _place(run: Run, *parts: str) -> Path | None:
     plain = run.data.joinpath(*parts)
-    for path in (plain, Path(f"{plain}.xz"), Path(f"{plain}.gz")):
-        if path.is_file():
-            return path
-    name = "/".join(parts)
-    raise ParameterError(f"the data have no {name} (or {name}.xz); --data must name a folder laid out as the docs say")
+    return next((path for path in (plain, Path(f"{plain}.xz"), Path(f"{plain}.gz")) if path.is_file()), None)
+
+
+# sentences ----------------------------------------------------------------------------------------------------------
 
 
 def parallel(run: Run, pair: str, part: str) -> tuple[list[str], list[str]]:
     """Source and target texts of a part (train, dev, devtest, test) of a pair such as fr-en."""
     source, target = pair.split("-")
-    folder = f"mt/{pair}" if (run.data / "mt" / pair).is_dir() else "mt/europarl"
+    own, shared = f"mt/{pair}", "mt/europarl"
+    is_own = (run.data / own).is_dir()
+    if not is_own and not has(run, shared, f"{part}.{source}"):
+        wanted = f"{shared}/{part}.{source} (nor .xz, .gz), and no folder {own}"
+        raise ParameterError(f"the data have no {wanted}; docs/reproduce.md says what --data has")
+    folder = own if is_own else shared
     texts = lines_of(run, folder, f"{part}.{source}"), lines_of(run, folder, f"{part}.{target}")
     if len(texts[0]) != len(texts[1]):
         raise FormatError(
@@ -41,9 +67,36 @@ def parallel(run: Run, pair: str, part: str) -> tuple[list[str], list[str]]:
     return texts
 
 
+def short(
+    sides: tuple[list[str], list[str]], longest: int, count: int | None, what: str
+) -> tuple[list[str], list[str]]:
+    """The first `count` sentence pairs with 1 to `longest` words a side; `what` they are is for errors."""
+    both = [pair for pair in zip(*sides, strict=True) if all(0 < len(text.split()) <= longest for text in pair)]
+    if not both:
+        raise ParameterError(f"no sentence of {what} has 1 to {longest} words on both sides; nothing can be decoded")
+    return [source for source, _ in both[:count]], [target for _, target in both[:count]]
+
+
 def treebank(run: Run, folder: str, part: str) -> list[Sentence]:
     """Sentences of a part of a treebank."""
     return read_conllu(find(run, "treebanks", folder, f"{part}.conllu"))
+
+
+# lists --------------------------------------------------------------------------------------------------------------
+
+
+def chosen_stats(lists: NBest, choice: Ints) -> Floats:
+    """[N, M] statistics of one hypothesis of each list; 0 where there is none (-1), so that rows stay in step."""
+    stats, _ = lists.need_stats()
+    return np.where((choice >= 0)[:, None], stats[choice], 0.0)
+
+
+# base systems -------------------------------------------------------------------------------------------------------
+
+
+def translator_folder(run: Run, pair: str, count: int | None = None) -> Path:
+    """Where the translator of a pair, trained on the first `count` sentences, is kept."""
+    return run.base / (pair if count is None else f"{pair}-{count}")
 
 
 def translator(run: Run, pair: str, *, count: int | None = None, settings: Settings | None = None) -> Translator:
@@ -51,10 +104,9 @@ def translator(run: Run, pair: str, *, count: int | None = None, settings: Setti
 
     It is kept as PAIR, or PAIR-COUNT, in `Run.base`; training that was cut off goes on where it stopped.
     """
-    name = pair if count is None else f"{pair}-{count}"
-    folder = run.base / name
+    folder = translator_folder(run, pair, count)
     if not (folder / "manifest.json").is_file():
-        run.say(f"training the translator {name}")
+        run.say(f"training the translator {folder.name}")
         _train(run, pair, folder, count, settings or Settings())
     return Translator.load(folder)
 

@@ -17,7 +17,7 @@ from nbest.features.lowdim import NAME
 from nbest.formats import read, write
 from nbest.metrics import TokenAccuracy
 from nbest.model import LogLinear, load
-from nbest.reproduce.data import find, treebank
+from nbest.reproduce.data import chosen_stats, find, treebank
 from nbest.reproduce.run import Run
 from nbest.significance import permutation
 from nbest.studies.curves import curves
@@ -118,10 +118,9 @@ class Language:
     def measure(self, choices: Mapping[str, Ints]) -> Result:
         """Accuracies of what was chosen from dev and test lists, and p against the tagger on test."""
         test = self.lists["test"]
-        stats, metric = test.need_stats()
         samples = self.run.size(5000, 1000)
-        own, base = stats[choices["test"]], stats[first(None, test)]
-        p = permutation(metric, base, own, samples=samples, seed=self.run.seed).p
+        own, base = (chosen_stats(test, choice) for choice in (choices["test"], first(None, test)))
+        p = permutation(_METRIC, base, own, samples=samples, seed=self.run.seed).p
         return {**{part: self.lists[part].score(choice) for part, choice in choices.items()}, "p": p}
 
     # boosting ----------------------------------------------------------------------------------------------------

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from nbest.corpus import NBest, Texts, Words, intern, merge
+from nbest.decisions import first
 from nbest.errors import ConvergenceWarning, FormatError, ParameterError
 from nbest.files import read_lines
 from nbest.forests.kbest import kbest
 from nbest.formats import read, write
 from nbest.jackknife import fold_indices
-from nbest.metrics import BLEU
 from nbest.model import LogLinear
-from nbest.reproduce.data import parallel, translator
+from nbest.reproduce.data import BLEU_OF_TOKENS, parallel, short, translator, translator_folder
 from nbest.reproduce.run import Run
 from nbest.segments import offsets_of, rows_of
 from nbest.systems.alignment_links import Links, read_links
@@ -32,7 +32,7 @@ from nbest.trainers import SoftBLEU
 from nbest.trainers.sharpness import spread
 from nbest.types import Ints
 
-METRIC = BLEU(tokenize="none")
+METRIC = BLEU_OF_TOKENS
 _BATCH = 100  # sentences whose forests are held at a time
 _WORDS = 40  # of a sentence, each side, at most
 
@@ -85,9 +85,9 @@ def decode_round(run: Run, pair: str, number: int) -> dict[str, Any]:
     """Decode dev with the weights of the round before, add to its lists, and train the linear model on all of them."""
     sizes, system = Sizes.of(run), base(run, pair)
     weights = system.weights if number == 1 else run.need(f"{pair}-round-{number - 1}")["weights"]
-    texts, references = _short(parallel(run, pair, "dev"), sizes.sentences)
+    texts, references = short(parallel(run, pair, "dev"), _WORDS, sizes.sentences, f"dev of {pair}")
     found = decoded(run, system, texts, references, "dev", weights, sizes.round_k)
-    reached = found.score(np.where(found.lengths > 0, found.offsets[:-1], -1))
+    reached = found.score(first(None, found))
     pool = found if number == 1 else merge(read(_lists(run, pair, f"round-{number - 1}")).with_metric(METRIC), found)
     keep(run, pair, f"round-{number}", pool)
     model, _ = fit_quietly(SoftBLEU(threads=run.threads, progress=run.progress), _bare(pool))
@@ -106,7 +106,7 @@ def tuned(run: Run, pair: str) -> dict[str, float]:
 def decode_part(run: Run, pair: str, part: str) -> dict[str, Any]:
     """Lists of dev, devtest or test at the tuned weights."""
     sizes, weights = Sizes.of(run), tuned(run, pair)
-    texts, references = _short(parallel(run, pair, part), sizes.sentences)
+    texts, references = short(parallel(run, pair, part), _WORDS, sizes.sentences, f"{part} of {pair}")
     found = decoded(run, base(run, pair), texts, references, part, weights, sizes.k)
     keep(run, pair, part, found)
     return {"segments": len(found), "hypotheses": found.hypotheses}
@@ -157,10 +157,10 @@ def decode_fold(run: Run, pair: str, number: int) -> dict[str, Any]:
     sizes, system = Sizes.of(run), base(run, pair)
     sides = [side[: sizes.train] for side in parallel(run, pair, "train")]
     others, own = list(fold_indices(len(sides[0]), sizes.folds))[number - 1]
-    texts, references = _short(([sides[0][i] for i in own], [sides[1][i] for i in own]), None)
+    fold = [sides[0][i] for i in own], [sides[1][i] for i in own]
+    texts, references = short(fold, _WORDS, None, f"fold {number} of {pair}")
     chosen = spread(len(texts), sizes.lists)
-    name = pair if sizes.train is None else f"{pair}-{sizes.train}"
-    other = without_fold(system, run.base / name, others, run.threads)
+    other = without_fold(system, translator_folder(run, pair, sizes.train), others, run.threads)
     few = [texts[i] for i in chosen], [references[i] for i in chosen]
     found = decoded(run, other, *few, f"fold{number}", tuned(run, pair), sizes.fold_k)
     keep(run, pair, f"fold-{number}", found)
@@ -241,11 +241,3 @@ def _lists(run: Run, pair: str, name: str) -> Path:
 
 def _arrays(run: Run, pair: str, name: str) -> Path:
     return run.work / f"{pair}-{name}.npz"
-
-
-def _short(sides: tuple[list[str], list[str]], count: int | None) -> tuple[list[str], list[str]]:
-    """The first `count` pairs with 1 to 40 words a side."""
-    both = [pair for pair in zip(*sides, strict=True) if all(0 < len(text.split()) <= _WORDS for text in pair)]
-    if not both:
-        raise ParameterError(f"no sentence pair of the data has 1 to {_WORDS} words a side; nothing can be decoded")
-    return [source for source, _ in both[:count]], [target for _, target in both[:count]]

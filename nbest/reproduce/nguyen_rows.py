@@ -12,6 +12,7 @@ from nbest.decisions import oracle
 from nbest.features import Bins, GaussianKernels, apply_recipes, corpus_scale, reestimate, within_scale
 from nbest.model import LogLinear, load
 from nbest.objectives import Risk, scales
+from nbest.reproduce.data import chosen_stats
 from nbest.reproduce.nguyen_lists import METRIC, Sizes, fit_quietly, kept, quietly
 from nbest.reproduce.run import Run
 from nbest.significance import permutation, wilcoxon
@@ -147,6 +148,7 @@ def _features(run: Run, pair: str, on: str, kind: str, lists: Lists) -> dict[str
     if kind == "bins":
         return Bins(20).fit(lists.train)
     if kind != "moved":
+        run.need(f"{pair}-kernels-{kind}")
         return dict(load(_recipe(run, pair, kind)).features[0])
     run.need(f"{pair}-{on}-pcp-train")
     model = load(_model(run, pair, on, "pcp-train"))
@@ -171,9 +173,7 @@ def _plain(trainer: SoftBLEU, corpus: NBest) -> LogLinear:
 
 def _chosen(model: LogLinear, lists: NBest) -> Floats:
     """[N, M] statistics of what a model chooses; 0 where a list is empty."""
-    stats, _ = lists.need_stats()
-    choice = model.predict(lists)
-    return np.where((choice >= 0)[:, None], stats[choice], 0.0)
+    return chosen_stats(lists, model.predict(lists))
 
 
 def _scores(model: LogLinear, lists: Lists) -> dict[str, float]:

@@ -57,7 +57,8 @@ def _table(run: Run, pair: str, decision: str) -> Table:
     sizes = (run.result(f"{pair}-translator") or {}).get("sentences")
     notes = [_P]
     if sizes is not None:
-        notes.append(f"{sizes['dev']} sentences to tune on, {sizes['test']} to test on, of at most {LONGEST} words.")
+        counts = f"{sizes['dev']} sentences to tune on, {sizes['test']} to test on"
+        notes.append(f"{counts}, of at most {LONGEST} words a side.")
     if decision == "consensus":
         notes.append("gamma: sharpness of the posterior in decisions, chosen on dev.")
     title = f"{PAIRS[pair]} to English, {'Viterbi (1-best)' if decision == '1-best' else 'consensus'} decoding, BLEU"

@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbest.corpus import Forests, NBest, merge
-from nbest.decisions import consensus
-from nbest.errors import ParameterError
+from nbest.decisions import consensus, first
 from nbest.files import replacing
 from nbest.forests.kbest import kbest
 from nbest.formats import read_forests, write, write_forests
-from nbest.metrics import BLEU
 from nbest.model import LogLinear
-from nbest.reproduce.data import parallel, translator
+from nbest.reproduce.data import BLEU_OF_TOKENS, chosen_stats, parallel, short, translator
 from nbest.reproduce.run import Run
 from nbest.significance import permutation
 from nbest.systems.translator import DEFAULT_WEIGHTS, Translator
@@ -27,7 +25,6 @@ from nbest.trainers.mert import MERT
 from nbest.trainers.sharpness import decision_gamma
 from nbest.types import Floats, Ints
 
-BLEU_OF_TOKENS = BLEU(tokenize="none")  # texts are the translator's own tokens, truecased
 LONGEST = 25  # words of a sentence, each side (section 5.2)
 TRAINING = 8_000  # sentence pairs that the translator of a quick run is trained on
 COMPARED = "mert-lists"  # the method that others are compared with
@@ -61,13 +58,10 @@ class Pair:
         return {part: self._short(part) for part in ("dev", "test")}
 
     def _short(self, part: str) -> _Part:
-        both = zip(*parallel(self.run, self.name, part), strict=True)
-        kept = [pair for pair in both if all(0 < len(text.split()) <= LONGEST for text in pair)]
-        kept = kept[: 100 if self.run.quick else None]
-        if not kept:
-            raise ParameterError(f"no sentence of {part} of {self.name} has 1 to {LONGEST} words on both sides")
-        references = self.system.tokens([target for _, target in kept], of_target=True)
-        return _Part([source for source, _ in kept], [(" ".join(words),) for words in references])
+        count = 100 if self.run.quick else None
+        sources, targets = short(parallel(self.run, self.name, part), LONGEST, count, f"{part} of {self.name}")
+        references = self.system.tokens(targets, of_target=True)
+        return _Part(sources, [(" ".join(words),) for words in references])
 
     def decode(self, part: str, weights: Weights) -> Forests:
         """Forests of a part under these weights, with references."""
@@ -138,10 +132,10 @@ class Pair:
         """CoBLEU from 0 with an entropy term that is taken away step by step, which the paper only suggests."""
         return self._consensus_training("cobleu-annealed", "default", 3, schedule="temperature")
 
-    def _consensus_training(self, name: str, first: str, rounds: int, **settings: Any) -> dict[str, Any]:
+    def _consensus_training(self, name: str, begin: str, rounds: int, **settings: Any) -> dict[str, Any]:
         """Maximise CoBLEU on forests, decode with what was found, and again."""
         self.run.need(f"{self.name}-{COMPARED}")  # p is against it: better said before the work than after
-        forests, model, history = self.kept(first), LogLinear({}), []
+        forests, model, history = self.kept(begin), LogLinear({}), []
         for number in range(min(rounds, self.run.size(3, 2))):
             forests = forests if number == 0 else self.decode("dev", model.weights)
             trainer = MaxCoBLEU(seed=self.run.seed, threads=self.run.threads, progress=self.run.progress, **settings)
@@ -170,7 +164,7 @@ class Pair:
                 totals = lists.totals(choice)
                 scores: Scores = {part: lists.score(choice)}
                 if part == "test":
-                    chosen[decision] = lists.need_stats()[0][choice]
+                    chosen[decision] = chosen_stats(lists, choice)
                     scores["brevity"] = float(np.exp(min(0.0, 1.0 - totals[1] / totals[0]))) if totals[0] else 0.0
                 found.setdefault(decision, {}).update(scores)
         with replacing(self._path(f"{name}.test.npz")) as file:
@@ -195,12 +189,12 @@ def best_of(forests: Forests, weights: Weights, k: int, threads: int | None) -> 
 
 
 def _score(lists: NBest) -> float:
-    return lists.score(lists.offsets[:-1])
+    return lists.score(first(None, lists))
 
 
 def _one_best(model: LogLinear, forests: Forests, run: Run) -> tuple[NBest, Ints]:
     lists = kbest(forests, model.edge_scores(forests), 1, threads=run.threads).lists()
-    return lists, lists.offsets[:-1]
+    return lists, first(None, lists)
 
 
 def _consensus(model: LogLinear, forests: Forests, run: Run) -> tuple[NBest, Ints]:

@@ -89,30 +89,42 @@ class Run:
             raise ParameterError(f"the step {name!r} has to be run first; leave --only out, or name it there too")
         return found
 
+    def seconds(self, name: str) -> float | None:
+        """How long a step took, None where it was not run yet."""
+        path = self.folder / "steps" / f"{name}.json"
+        return float(_read(path)["seconds"]) if path.is_file() else None
+
     def reproduce(self, paper: Paper, *, resume: bool = False, only: Sequence[str] = ()) -> None:
         """Run the steps that have no result yet, in their order, and write the report after each.
 
-        `only`: names of steps, with * and ?. The estimate of what is left scales the steps' costs by how long those
-        of this run took.
+        `only`: names of steps, with * and ?.
         """
-        self._open(paper, resume)
         steps = paper.steps(self)
-        chosen = _chosen(steps, only)
-        todo = [step for step in chosen if self.result(step.name) is None]
-        self.say(f"{len(chosen) - len(todo)} of {len(chosen)} steps are done; about {_time(60 * _cost(todo))} left")
+        chosen = select(steps, only)
+        self._open(paper, resume)
+        todo = [step for step in chosen if self.seconds(step.name) is None]
+        self.say(f"{len(chosen) - len(todo)} of {len(chosen)} steps are done; about {self._left(steps, todo)} left")
         self._report(paper, steps)
-        spent, expected = 0.0, 0.0
         for number, step in enumerate(todo):
-            left = 60 * _cost(todo[number:]) * (spent / (60 * expected) if expected else 1.0)
-            self.say(f"step {number + 1} of {len(todo)}: {step.name} (about {_time(left)} left)")
+            left = self._left(steps, todo[number:])
+            self.say(f"step {number + 1} of {len(todo)}: {step.name} (about {left} left)")
             begin = time.perf_counter()
             result = step.work()
-            seconds = time.perf_counter() - begin
-            content = {"result": plain(result), "seconds": round(seconds, 3)}
+            content = {"result": plain(result), "seconds": round(time.perf_counter() - begin, 3)}
             text = json.dumps(content, ensure_ascii=False, allow_nan=False)
             write_text(self.folder / "steps" / f"{step.name}.json", text + "\n")
-            spent, expected = spent + seconds, expected + step.minutes
             self._report(paper, steps)
+
+    def _left(self, steps: Sequence[Step], todo: Sequence[Step]) -> str:
+        """The time that steps will take: their costs, scaled by how long those that were run took.
+
+        A tenth of all costs counts as if it had taken as long as was said, so that a first short step tells little.
+        """
+        took = {step.name: self.seconds(step.name) for step in steps}
+        prior = 6 * sum(step.minutes for step in steps)
+        spent = prior + sum(seconds or 0.0 for seconds in took.values())
+        expected = prior + 60 * sum(step.minutes for step in steps if took[step.name] is not None)
+        return duration(60 * sum(step.minutes for step in todo) * spent / expected)
 
     def _open(self, paper: Paper, resume: bool) -> None:
         """Make the directory, or check that it is of this run."""
@@ -126,23 +138,32 @@ class Run:
             if odd is not None:
                 was = f"{odd} {before.get(odd)!r}, and this one has {kept[odd]!r}"
                 raise ParameterError(f"the run in {self.folder} has {was}; give another directory")
-        elif self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            self._compare(before)
+        elif self.folder.exists() and _strange(self.folder):
             raise ParameterError(f"{self.folder} is there and holds no run; give a new directory")
-        for part in (self.folder / "steps", self.work, self.base):
-            part.mkdir(parents=True, exist_ok=True)
-        if not path.is_file():
-            write_text(path, json.dumps({**kept, "data": str(self.data), "versions": versions()}, indent=1) + "\n")
+        _make(self.folder, "--output")
+        if not path.is_file():  # first of all, so that a run that is killed here can be resumed
+            write_text(path, json.dumps({**kept, **self._places(), "versions": versions()}, indent=1) + "\n")
+        for part, option in ((self.folder / "steps", "--output"), (self.work, "--output"), (self.base, "--systems")):
+            _make(part, option)
+
+    def _places(self) -> dict[str, str]:
+        return {"data": str(self.data.resolve()), "systems": str(self.base.resolve())}
+
+    def _compare(self, before: dict[str, Any]) -> None:
+        """Say what else is not as when the run was begun: its results are mixed then."""
+        for key, value in {**self._places(), "versions": versions()}.items():
+            if key in before and before[key] != value:
+                self.say(f"warning: the run was begun with {key} {before[key]}, now it is {value}; results may differ")
 
     def _report(self, paper: Paper, steps: Sequence[Step]) -> None:
-        took = []
-        for step in steps:
-            path = self.folder / "steps" / f"{step.name}.json"
-            took.append({"name": step.name, "seconds": _read(path)["seconds"] if path.is_file() else None})
+        took = [{"name": step.name, "seconds": self.seconds(step.name)} for step in steps]
         head = {"paper": paper.name, "citation": paper.citation, "quick": self.quick, "seed": self.seed}
         paper.report(self).write(self.folder, {**head, "versions": versions(), "steps": took})
 
 
-def _chosen(steps: Sequence[Step], only: Sequence[str]) -> list[Step]:
+def select(steps: Sequence[Step], only: Sequence[str]) -> list[Step]:
+    """The steps with these names, in which * and ? stand for any characters and for one; all without names."""
     for pattern in only:
         if not any(fnmatch(step.name, pattern) for step in steps):
             known = ", ".join(step.name for step in steps)
@@ -150,14 +171,24 @@ def _chosen(steps: Sequence[Step], only: Sequence[str]) -> list[Step]:
     return [step for step in steps if not only or any(fnmatch(step.name, pattern) for pattern in only)]
 
 
-def _cost(steps: Sequence[Step]) -> float:
-    return sum(step.minutes for step in steps)
-
-
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds for people."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _strange(folder: Path) -> bool:
+    """Whether it has anything that a run killed at its very beginning would not leave."""
+    return not folder.is_dir() or any(not each.name.startswith(".run.json.") for each in folder.iterdir())
+
+
+def _make(folder: Path, option: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "a file is in its place" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+        raise ParameterError(f"{option}: the directory {folder} cannot be made: {reason}") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -8,31 +8,29 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nbest.corpus import NBest
+from nbest.decisions import first
 from nbest.decoders import SystemDecoder
 from nbest.features import within_scale
-from nbest.loop.loop import Inputs, Loop
+from nbest.loop.loop import Loop
 from nbest.loop.report import rows_of
-from nbest.metrics import BLEU, LAS
+from nbest.metrics import LAS
 from nbest.model import load
-from nbest.reproduce.data import parallel, translator, treebank
+from nbest.reproduce.data import BLEU_OF_TOKENS, chosen_stats
 from nbest.reproduce.run import Paper, Run, Step
-from nbest.reproduce.smith_eisner_report import report
+from nbest.reproduce.smith_eisner_report import LARGE, PAIRS, report
+from nbest.reproduce.smith_eisner_tasks import TREEBANKS, Task, parsing, train_experts, train_translator, translation
 from nbest.significance import permutation
 from nbest.studies.sharpness import sharpness
 from nbest.studies.surface import surface
-from nbest.systems.parser_train import train_parser
 from nbest.trainers import MERT, MaxLikelihood, MinRisk
 from nbest.types import Metric
-
-PAIRS = ("fi-en", "fr-en", "de-en")
-TREEBANKS = {"sl": "sl_ssj500k_babushka", "bg": "bg_btb_devtest", "nl": "nl_lassysmall_r1.4"}
-_OPTIONS = {"beam": 20, "edges_a_node": 8}  # of the translator, in every decoding
 
 
 @dataclass(frozen=True)
@@ -67,35 +65,23 @@ METHODS = {
     "risk": Method(lambda n: MinRisk()),
 }
 """The paper's methods and settings, then those of `nbest tune` as they are."""
-LARGE = ("likelihood", "error10", "risk200", "error", "risk")
 PARSING = {
     **{name: METHODS[name] for name in ("likelihood", "error1", "error5", "error10", "error")},
     "risk": Method(lambda n: MinRisk(), {"t0": [1.0, 8.0, 64.0], "t1": [0.03, 0.3]}),
 }
 
 
-@dataclass(frozen=True)
-class Task:
-    """A decoder with its dev, held-out and test segments."""
-
-    decoder: SystemDecoder
-    metric: Metric
-    dev: Inputs
-    heldout: Inputs
-    test: Inputs
-
-
 def _steps(run: Run) -> list[Step]:
     steps: list[Step] = []
     for pair in PAIRS[:1] if run.quick else PAIRS:
         slow = 1.0 if pair == "fi-en" else 6.0
-        steps.append(Step(f"{pair}-translator", partial(_translator, run, pair), run.size(5, 1)))
+        steps.append(Step(f"{pair}-translator", partial(train_translator, run, pair), run.size(5, 1)))
         for name in METHODS:
             steps.append(Step(f"{pair}-{name}", partial(_tuned, run, pair, name), slow * run.size(10, 2) / 10))
         steps.append(Step(f"{pair}-tests", partial(_compared, run, pair, tuple(METHODS)), 0.2))
         steps.append(Step(f"{pair}-figures", partial(_figures, run, pair), 0.5))
     for language in ("sl",) if run.quick else TREEBANKS:
-        steps.append(Step(f"{language}-parser", partial(_parser, run, language), run.size(5, 1)))
+        steps.append(Step(f"{language}-parser", partial(train_experts, run, language), run.size(5, 1)))
         for name in PARSING:
             steps.append(Step(f"{language}-{name}", partial(_tuned, run, language, name), run.size(2, 1) / 2))
         steps.append(Step(f"{language}-tests", partial(_compared, run, language, tuple(PARSING)), 0.1))
@@ -109,84 +95,14 @@ def _steps(run: Run) -> list[Step]:
     return steps
 
 
-# base systems -------------------------------------------------------------------------------------------------------
-
-
-def _count(run: Run) -> int | None:
-    return 8000 if run.quick else None
-
-
-def _translator(run: Run, pair: str) -> dict[str, Any]:
-    found = translator(run, pair, count=_count(run))
-    return {"phrase pairs": len(found.table)}
-
-
-def _parser_folder(run: Run, language: str) -> Path:
-    return run.base / f"parser-{language}{'-quick' if run.quick else ''}"
-
-
-def _sentences(run: Run, language: str) -> dict[str, list[Any]]:
-    """Train, dev, held-out and test sentences; Bulgarian has no training part, so its dev part is split."""
-    folder = TREEBANKS[language]
-    dev, test = treebank(run, folder, "dev"), treebank(run, folder, "test")
-    small = run.size(200, 60)
-    if (run.data / "treebanks" / folder / "train.conllu.xz").is_file():
-        train, held = treebank(run, folder, "train"), dev[small : 2 * small]
-        dev = dev[:small]
-    else:
-        train, held, dev = dev[2 * small :], dev[small : 2 * small], dev[:small]
-    return {
-        "train": train[: 300 if run.quick else None],
-        "dev": dev,
-        "heldout": held,
-        "test": test[: run.size(2000, 60)],
-    }
-
-
-def _parser(run: Run, language: str) -> dict[str, Any]:
-    folder = _parser_folder(run, language)
-    sentences = _sentences(run, language)["train"]
-    if not (folder / "manifest.json").is_file():
-        train_parser(sentences, seed=run.seed, threads=run.threads, progress=run.progress).save(folder)
-    return {"sentences": len(sentences), "experts": len(SystemDecoder(folder).start)}
-
-
 # tuning -------------------------------------------------------------------------------------------------------------
-
-
-def _translation(run: Run, pair: str, large: bool) -> Task:
-    name = pair if _count(run) is None else f"{pair}-{_count(run)}"
-    decoder = SystemDecoder(run.base / name, 200, options=_OPTIONS, threads=run.threads, progress=run.progress)
-
-    def inputs(part: str, count: int) -> Inputs:
-        source, target = (texts[:count] for texts in _texts(run, pair, part))
-        return Inputs(source, [(text,) for text in decoder.references(target)])
-
-    small = run.size(200, 40)
-    dev, heldout = inputs("dev", 2000 if large else small), inputs("devtest", small)
-    return Task(decoder, BLEU(tokenize="none"), dev, heldout, inputs("test", run.size(2000, 100)))
-
-
-def _texts(run: Run, pair: str, part: str) -> tuple[list[str], list[str]]:
-    """Both sides of a part; where there is no devtest part, the last tenth of dev stands in."""
-    if pair != "fi-en" or part not in ("dev", "devtest"):
-        return parallel(run, pair, part)
-    source, target = parallel(run, pair, "dev")
-    cut = len(source) - len(source) // 10
-    return (source[:cut], target[:cut]) if part == "dev" else (source[cut:], target[cut:])
-
-
-def _parsing(run: Run, language: str) -> Task:
-    decoder = SystemDecoder(_parser_folder(run, language), 200, threads=run.threads, progress=run.progress)
-    sets = _sentences(run, language)
-    return Task(decoder, LAS(), Inputs(sets["dev"]), Inputs(sets["heldout"]), Inputs(sets["test"]))
 
 
 def _tuned(run: Run, task_name: str, method: str, *, large: bool = False) -> dict[str, Any]:
     """Run the loop of a method, then decode the test segments with the weights that were chosen."""
-    parsing = task_name in TREEBANKS
-    task = _parsing(run, task_name) if parsing else _translation(run, task_name, large)
-    chosen = (PARSING if parsing else METHODS)[method]
+    is_parsing = task_name in TREEBANKS
+    task = parsing(run, task_name) if is_parsing else translation(run, task_name, large=large)
+    chosen = (PARSING if is_parsing else METHODS)[method]
     folder = run.work / f"{task_name}-{'large-' if large else ''}{method}"
     trainer = chosen.trainer(len(task.dev.segments))
     if hasattr(trainer, "seed"):
@@ -208,11 +124,12 @@ def _tuned(run: Run, task_name: str, method: str, *, large: bool = False) -> dic
     result = loop.place.result()
     assert result is not None
     found = _tested(task, model.weights)
-    np.save(folder / "test.npy", found.need_stats()[0][found.offsets[:-1][found.lengths > 0]], allow_pickle=False)
+    answers = first(None, found)
+    np.save(folder / "test.npy", chosen_stats(found, answers), allow_pickle=False)
     curve = [{key: value for key, value in row.items() if key != "weights"} for row in rows_of(loop.place)]
     _forget(folder)
     return {
-        "test": found.score(np.where(found.lengths > 0, found.offsets[:-1], -1)),
+        "test": found.score(answers),
         **{name: model.scores_[name] for name in ("dev", "heldout")},
         "rounds": result["rounds"],
         "chosen": result["chosen"],
@@ -241,15 +158,14 @@ def _forget(folder: Path) -> None:
 
 def _compared(run: Run, task_name: str, names: tuple[str, ...]) -> dict[str, Any]:
     """Permutation tests (1,000 replications) of all pairs of methods on the test segments."""
-    metric: Metric = LAS() if task_name in TREEBANKS else BLEU(tokenize="none")
+    metric: Metric = LAS() if task_name in TREEBANKS else BLEU_OF_TOKENS
     stats = {}
     for name in names:
         run.need(f"{task_name}-{name}")
         stats[name] = np.load(run.work / f"{task_name}-{name}" / "test.npy", allow_pickle=False)
     found = {}
-    for at, first in enumerate(names):
-        for second in names[at + 1 :]:
-            found[f"{first} {second}"] = permutation(metric, stats[first], stats[second], samples=1000).p
+    for one, other in combinations(names, 2):
+        found[f"{one} {other}"] = permutation(metric, stats[one], stats[other], samples=1000).p
     return found
 
 
@@ -258,7 +174,8 @@ def _compared(run: Run, task_name: str, names: tuple[str, ...]) -> dict[str, Any
 
 def _figures(run: Run, pair: str) -> dict[str, Any]:
     """The dev lists of the best risk weights: BLEU over two weights, and over one for several gamma."""
-    task = _translation(run, pair, large=False)
+    task = translation(run, pair)
+    run.need(f"{pair}-risk")
     model = load(run.work / f"{pair}-risk" / "model.json")
     lists = task.decoder.decode(model.weights, task.dev.segments).with_metric(task.metric, task.dev.references)  # type: ignore[arg-type]
     assert isinstance(lists, NBest)
@@ -283,7 +200,7 @@ def _that_differ(lists: NBest, names: Sequence[str]) -> list[str]:
 PAPER = Paper(
     "smith-eisner-2006",
     "Smith & Eisner (2006): Minimum risk annealing for training log-linear models",
-    "mt/fi-en, mt/europarl and treebanks",
+    "mt/fi-en (train, dev, test), mt/europarl (train, dev, devtest, test of fr, de, en), treebanks of sl, bg and nl",
     _steps,
     report,
 )

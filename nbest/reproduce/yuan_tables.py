@@ -72,7 +72,7 @@ def table_1(run: Run) -> Table:
 def _notes(run: Run, results: Mapping[tuple[str, str], Found | None]) -> list[str]:
     sizes = sizes_of(run)
     notes = [
-        "p is that of the difference from the trigram on test. "
+        "% over trigram: by how much the test rate is lower. p is that of the difference from the trigram on test. "
         f"Lists of {sizes.train_k} hypotheses to train on, {sizes.test_k} for dev and test."
     ]
     for name in NEWS:
@@ -147,28 +147,32 @@ def table_2(run: Run) -> Table:
 
 
 def _compared(run: Run) -> list[str]:
-    """The methods that are not better than the news only at p < .05, and those that are better than LI."""
-    weak, better = [], []
+    """The methods that do not differ from the news only at p < .05 or are worse, and those that are better than LI."""
+    weak, worse, better = [], [], []
     adapted = list(_adapted(run))
-    for said, found, li in adapted:
+    for said, found, news, li in adapted:
         if found["p"] >= 0.05:
             weak.append(f"{said} ({_p(found['p'])})")
+        elif news is not None and found["cer"] > news:
+            worse.append(f"{said} ({_p(found['p'])})")
         if li is not None and found["cer"] < li and found["p_li"] < 0.05:
             better.append(f"{said} ({_p(found['p_li'])})")
     notes = [
         f"No difference from the news only at p < .05: {'; '.join(weak) or 'none'}.",
+        f"Worse than the news only at p < .05: {'; '.join(worse) or 'none'}.",
         f"Better than LI at p < .05: {'; '.join(better) or 'none'}.",
     ]
     return notes if adapted else []
 
 
-def _adapted(run: Run) -> Iterator[tuple[str, Found, float | None]]:
-    """What and what was found, for each method at each size, with the CER of LI."""
+def _adapted(run: Run) -> Iterator[tuple[str, Found, float | None, float | None]]:
+    """What and what was found, for each method at each size, with the CER of the news only and of LI."""
     for name, sizes in sizes_of(run).adapt.items():
+        news = _get(run.result(f"{name}-test"), "cer")
         for size in sizes:
             li = _get(run.result(f"{name}-{size}-li"), "cer")
             for method, found in (_get(run.result(f"{name}-{size}-rerank"), "methods") or {}).items():
-                yield f"{name} {size:,} {METHODS[method].title}", found, li
+                yield f"{name} {size:,} {METHODS[method].title}", found, news, li
 
 
 def _oracles(run: Run) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 from nbest.corpus import NBest
 from nbest.decisions import first
 from nbest.model import LogLinear
+from nbest.reproduce.data import chosen_stats
 from nbest.reproduce.yuan_lists import METRIC, NEWS, Kana
 from nbest.significance import permutation
 from nbest.studies.alpha import alpha
@@ -62,9 +63,8 @@ ADAPTING = tuple(name for name, method in METHODS.items() if method.adapts)
 
 def against(lists: NBest, choice: Ints, base: Floats | None = None) -> dict[str, float]:
     """CER of a choice, and p of its difference from the converter's own (or from other stats [N, 2])."""
-    stats, _ = lists.need_stats()
-    own = stats[first(None, lists)] if base is None else base
-    return {"cer": lists.score(choice), "p": permutation(METRIC, own, stats[choice], samples=_SAMPLES).p}
+    own = chosen_stats(lists, first(None, lists)) if base is None else base
+    return {"cer": lists.score(choice), "p": permutation(METRIC, own, chosen_stats(lists, choice), samples=_SAMPLES).p}
 
 
 def tune(kana: Kana, name: str, method: str) -> dict[str, Any]:
@@ -94,8 +94,8 @@ def _weighed(model: LogLinear) -> int:
 def compare(kana: Kana, name: str) -> dict[str, Any]:
     """A step: p of the difference of every two methods on the test lists of a set."""
     lists = kana.read(f"{name}-test")
-    stats, _ = lists.need_stats()
-    chosen = {method: stats[kana.run.need(f"{name}-{method}")["choice"]] for method in METHODS}
+    choices = {method: np.array(kana.run.need(f"{name}-{method}")["choice"]) for method in METHODS}
+    chosen = {method: chosen_stats(lists, choice) for method, choice in choices.items()}
     pairs = combinations(METHODS, 2)
     return {"p": [[a, b, permutation(METRIC, chosen[a], chosen[b], samples=_SAMPLES).p] for a, b in pairs]}
 
@@ -118,9 +118,9 @@ def interpolate(kana: Kana, name: str, size: int) -> dict[str, Any]:
     parts = kana.parts(name)
     converter = kana.fit(kana.news.train, parts.train[:count])
     lists = kana.decoded(converter, parts.test, 1)
-    stats, _ = lists.need_stats()
+    stats = chosen_stats(lists, first(None, lists))
     base = kana.read(f"{name}-test")
-    own = base.need_stats()[0][first(None, base)]
+    own = chosen_stats(base, first(None, base))
     assert isinstance(converter.lm, Mixture)
     reached = against(lists, first(None, lists), own)
     return {"sentences": count, **reached, "weight": converter.lm.weight, "stats": stats.tolist()}

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from nbest.corpus import NBest
 from nbest.errors import FormatError, ParameterError
+from nbest.metrics import WER
 from nbest.reproduce import PAPERS, paper
-from nbest.reproduce.data import find
+from nbest.reproduce.data import chosen_stats, find, has, parallel, short
 from nbest.reproduce.report import Figure, Report, Table
 from nbest.reproduce.run import Paper, Run, Step
 from nbest.studies.charts import LineChart, Series
@@ -97,6 +100,58 @@ def test_directories_of_other_runs_are_refused(tmp_path: Path) -> None:
     assert [each.name for each in (tmp_path / "other").iterdir()] == ["thesis.txt"]
 
 
+def test_a_run_killed_at_its_very_beginning_can_be_resumed(tmp_path: Path) -> None:
+    """What is there then: nothing, half of run.json, or run.json and some of the folders."""
+    for name, content in {"a": [], "b": [".run.json.x1.part"], "c": ["run.json"]}.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        if content == ["run.json"]:
+            Run(tmp_path / "whole", tmp_path).reproduce(made_up([]), only=["a"])
+            (folder / "run.json").write_text((tmp_path / "whole" / "run.json").read_text())
+        elif content:
+            (folder / content[0]).write_text('{"pap')
+        calls: list[str] = []
+        Run(folder, tmp_path).reproduce(made_up(calls), resume=True)
+        assert calls == ["a", "bb", "ccc"]
+
+
+def test_places_that_are_files_are_refused_and_leave_nothing_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ParameterError, match="holds no run"):
+        Run(tmp_path / "file", tmp_path).reproduce(made_up([]))
+    with pytest.raises(ParameterError, match=r"--output.*a file is in its place"):
+        Run(tmp_path / "file" / "run", tmp_path).reproduce(made_up([]))
+    with pytest.raises(ParameterError, match=r"--systems.*file.*a file is in its place"):
+        Run(tmp_path / "run", tmp_path, systems=tmp_path / "file").reproduce(made_up([]))
+    Run(tmp_path / "run", tmp_path).reproduce(made_up([]), resume=True)
+
+
+def test_names_are_checked_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="no step is called 'x'"):
+        Run(tmp_path / "run", tmp_path).reproduce(made_up([]), only=["x"])
+    assert not (tmp_path / "run").exists()
+
+
+def test_other_data_are_said_when_a_run_is_resumed(tmp_path: Path) -> None:
+    said: list[str] = []
+    Run(tmp_path / "run", tmp_path).reproduce(made_up([]), only=["a"])
+    Run(tmp_path / "run", tmp_path, say=said.append).reproduce(made_up([]), resume=True, only=["bb"])
+    assert not [line for line in said if line.startswith("warning")]
+    other = Run(tmp_path / "run", tmp_path / "other", systems=tmp_path / "systems", say=said.append)
+    other.reproduce(made_up([]), resume=True)
+    warned = [line for line in said if line.startswith("warning")]
+    assert [line.split()[6] for line in warned] == ["data", "systems"]
+
+
+def test_one_short_step_does_not_decide_what_is_left(tmp_path: Path) -> None:
+    """Costs are said to be 6 s a step; the first step takes a moment: the others are still expected to cost most."""
+    said: list[str] = []
+    Run(tmp_path / "run", tmp_path, say=said.append).reproduce(made_up([]))
+    left = [int(line.split("about ")[1].split()[0]) for line in said if "left" in line]
+    assert left[:2] == [18, 18]
+    assert 1 <= left[3] < left[2] < 12
+
+
 def test_a_damaged_result_is_named(tmp_path: Path) -> None:
     run = Run(tmp_path / "run", tmp_path)
     run.reproduce(made_up([]))
@@ -128,3 +183,32 @@ def test_missing_data_are_named(tmp_path: Path) -> None:
     run = Run(tmp_path / "run", tmp_path)
     with pytest.raises(ParameterError, match=r"treebanks/x/dev.conllu"):
         find(run, "treebanks", "x", "dev.conllu")
+    with pytest.raises(ParameterError, match=r"no mt/europarl/dev\.fr .*no folder mt/fr-en"):
+        parallel(run, "fr-en", "dev")
+    assert not has(run, "mt", "fr-en", "dev.fr")
+
+
+def test_a_folder_of_a_pair_is_taken_before_the_shared_one(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run", tmp_path)
+    for folder in ("mt/europarl", "mt/fr-en"):
+        (tmp_path / folder).mkdir(parents=True)
+        for language in ("fr", "en"):
+            (tmp_path / folder / f"dev.{language}").write_text(f"{folder}\n")
+    assert parallel(run, "fr-en", "dev") == (["mt/fr-en"], ["mt/fr-en"])
+    (tmp_path / "mt/fr-en/dev.fr").unlink()  # parts of two folders are never mixed
+    with pytest.raises(ParameterError, match=r"no mt/fr-en/dev\.fr"):
+        parallel(run, "fr-en", "dev")
+
+
+def test_long_and_empty_sentences_are_left_out() -> None:
+    sides = ["a b", "", "a b c", "a"], ["x", "x", "x", "x y z"]
+    assert short(sides, 3, None, "dev") == (["a b", "a b c", "a"], ["x", "x", "x y z"])
+    assert short(sides, 2, 1, "dev") == (["a b"], ["x"])
+    with pytest.raises(ParameterError, match="no sentence of dev"):
+        short((["a b"], ["x"]), 1, 5, "dev")
+
+
+def test_rows_of_empty_lists_stay_in_step() -> None:
+    stats = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    lists = NBest(np.array([0, 2, 2, 3]), np.zeros((3, 1)), ("f",), ("a", "b", "c"), stats=stats, metric=WER())
+    assert chosen_stats(lists, np.array([1, -1, 2])).tolist() == [[3.0, 4.0], [0.0, 0.0], [5.0, 6.0]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +15,7 @@ from nbest.errors import ParameterError
 from nbest.reproduce.run import Run
 from nbest.reproduce.smith_eisner import LARGE, METHODS, PAPER, PARSING, TREEBANKS
 from nbest.reproduce.smith_eisner_report import NAMES
+from nbest.reproduce.smith_eisner_tasks import _sentences
 from tests.systems.test_translator import corpus
 
 pytest.importorskip("sacremoses")
@@ -89,8 +92,10 @@ def test_the_whole_run(done: Run) -> None:
 def test_settings_are_chosen_by_held_out_scores(done: Run) -> None:
     scores = {name: done.need(f"fi-en-{name}") for name in ("risk100", "risk200", "risk1000")}
     best = max(scores, key=lambda name: scores[name]["heldout"])
-    row = json.loads((done.folder / "report.json").read_text())["tables"][0]["rows"][-1]
+    *_, error, row = json.loads((done.folder / "report.json").read_text())["tables"][0]["rows"]
     assert row[1:] == [*(scores[best][part] for part in ("dev", "heldout", "test")), f"({NAMES[best]})"]
+    chosen = max(("error1", "error5", "error10"), key=lambda name: done.need(f"fi-en-{name}")["heldout"])
+    assert error[4] == f"{done.need('fi-en-tests')[f'{chosen} {best}']:.3f} ({NAMES[chosen]})"
 
 
 def test_each_round_is_in_the_curve(done: Run) -> None:
@@ -110,6 +115,44 @@ def test_resuming_does_nothing_again(done: Run) -> None:
     before = {path: path.stat().st_mtime_ns for path in (done.folder / "steps").iterdir()}
     Run(done.folder, done.data, quick=True).reproduce(PAPER, resume=True)
     assert before == {path: path.stat().st_mtime_ns for path in (done.folder / "steps").iterdir()}
+
+
+def test_steps_that_are_missing_are_named(done: Run, tmp_path: Path) -> None:
+    run = Run(tmp_path / "out", done.data, quick=True)
+    for only, wanted in (("fi-en-risk", "fi-en-translator"), ("sl-risk", "sl-parser"), ("fi-en-tests", "fi-en-like")):
+        with pytest.raises(ParameterError, match=rf"'{wanted}.*has to be run first"):
+            run.reproduce(PAPER, resume=True, only=[only])
+    shared = Run(tmp_path / "shared", done.data, quick=True, systems=done.base)
+    with pytest.raises(ParameterError, match="'fi-en-risk' has to be run first"):
+        shared.reproduce(PAPER, only=["fi-en-figures"])
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_training_sentences_are_those_of_the_training_part(folder: Path, tmp_path: Path, suffix: str) -> None:
+    """Packed or not; only Bulgarian may have none."""
+    bank = tmp_path / "treebanks"
+    shutil.copytree(folder / "treebanks", bank)
+    train = bank / TREEBANKS["sl"] / "train.conllu"
+    content = train.read_bytes()
+    shutil.copytree(bank / TREEBANKS["sl"], bank / TREEBANKS["bg"], dirs_exist_ok=True)
+    (bank / TREEBANKS["bg"] / "train.conllu").unlink()
+    train.unlink()
+    run = Run(tmp_path / "out", tmp_path, quick=True)
+    with pytest.raises(ParameterError, match=r"train\.conllu"):
+        _sentences(run, "sl")
+    Path(f"{train}{suffix}").write_bytes(gzip.compress(content) if suffix else content)
+    assert [len(part) for part in _sentences(run, "sl").values()] == [40, 60, 60, 10]
+    assert [len(part) for part in _sentences(run, "bg").values()] == [10, 60, 60, 10]
+
+
+def test_the_report_says_how_large_the_run_was(done: Run) -> None:
+    content = json.loads((done.folder / "report.json").read_text())
+    assert "40 dev, 40 held-out and 100 test" in content["tables"][0]["title"]
+    assert content["differences"][0].startswith("This quick run")
+    loops = {(row[0], row[2]): row[-1] for row in content["tables"][-1]["rows"]}
+    found = done.need("fi-en-risk")
+    rounds = sum(row["decode_seconds"] + (row["train_seconds"] or 0.0) for row in found["curve"])
+    assert loops["fi-en", NAMES["risk"]] == round(rounds)
 
 
 def test_missing_data_are_named(tmp_path: Path) -> None:

@@ -164,6 +164,20 @@ def test_lists_are_in_the_order_of_the_sentences(done: Run) -> None:
     assert len(parts.test) == len(parts.dev) == 24
 
 
+def test_methods_that_are_worse_than_the_news_only_are_named(done: Run, tmp_path: Path) -> None:
+    """A small p does not tell the direction."""
+    run = Run(tmp_path / "run", done.data, quick=True)
+    shutil.copytree(done.folder, run.folder)
+    file = run.folder / "steps" / "tanaka-200-rerank.json"
+    content = json.loads(file.read_text())
+    worse = {"cer": run.need("tanaka-test")["cer"] + 1, "p": 0.001, "p_li": 0.001}
+    content["result"]["methods"]["mira"].update(worse)
+    file.write_text(json.dumps(content))
+    notes = PAPER.report(run).tables[2].notes
+    assert "Worse than the news only at p < .05: tanaka 200 MIRA (0.0010)." in notes
+    assert not any("MIRA" in note for note in notes if "Worse" not in note and "tanaka 200 " in note)
+
+
 def test_resuming_runs_nothing_again(done: Run) -> None:
     said: list[str] = []
     again = Run(done.folder, done.data, quick=True, threads=1, say=said.append)
