@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from nbest.cli.console import Console, print_json
 from nbest.cli.targets import check_target, format_of_output
-from nbest.corpus.texts import Texts
 from nbest.errors import ParameterError
 from nbest.files import write_text
 from nbest.forests.kbest import kbest
 from nbest.formats import FOREST_FORMATS, write, write_forests
 from nbest.formats.conllu import NO_HEAD, Sentence, read_conllu, write_conllu
-from nbest.metrics import LAS, UAS
 from nbest.model import LogLinear, load
 from nbest.systems.parser import Parser
-from nbest.systems.parser_report import lists, parsed
+from nbest.systems.parser_report import attachment, lists, parsed
 from nbest.systems.parser_trees import text_of
 
 Update = Callable[[int, int], None]
+_SHOWN = 5  # unknown tags that are named
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,7 @@ def run(call: DecodeCall) -> None:
     parser = Parser.load(call.system)
     weights = parser.weights if call.model is None else _weights(load(call.model))
     sentences = read_conllu(call.text)
+    _warn_of_tags(console, parser, sentences)
     has_trees = _has_trees(console, sentences)
     with console.progress("parsing") as update:
         found = _parse(call, wanted, parser, weights, sentences, has_trees, update)
@@ -65,6 +64,18 @@ def _weights(model: LogLinear) -> Mapping[str, float]:
             "this model adds features to lists and chooses trees; write lists without --model and use nbest rerank"
         )
     return model.weights
+
+
+def _warn_of_tags(console: Console, parser: Parser, sentences: Sequence[Sentence]) -> None:
+    """Say how many words have a tag that no word had in training: their arcs are little more than guesses."""
+    known = frozenset(parser.vocabulary.tags)
+    strange = Counter(tag for sentence in sentences for tag in sentence.upos if tag not in known)
+    if strange:
+        named = ", ".join(tag for tag, _ in strange.most_common(_SHOWN))
+        console.warn(
+            f"{strange.total()} words have a UPOS that the parser was not trained on, such as {named}; "
+            "tag the words as in its treebank for better trees"
+        )
 
 
 def _has_trees(console: Console, sentences: Sequence[Sentence]) -> bool:
@@ -111,11 +122,7 @@ def _parse(
 
 def _report(call: DecodeCall, console: Console, sentences: Sequence[Sentence], found: Sequence[str]) -> None:
     """Labelled and unlabelled attachment of the best trees."""
-    texts, offsets = Texts.of(found), np.arange(len(found) + 1)
-    references = [[text_of(sentence.heads, sentence.deprels)] for sentence in sentences]
-    totals = {metric.name: metric.stats(texts, offsets, references).sum(axis=0) for metric in (LAS(), UAS())}
-    scores = {"las": float(LAS().score(totals["LAS"])), "uas": float(UAS().score(totals["UAS"]))}
-    words = int(totals["LAS"][1])
-    console.say(f"LAS {scores['las']:.2f} %, UAS {scores['uas']:.2f} % of {words} words")
+    las, uas, words = attachment(found, sentences)
+    console.say(f"LAS {las:.2f} %, UAS {uas:.2f} % of {words} words")
     if call.as_json:
-        print_json({"output": call.output, **scores, "words": words})
+        print_json({"output": call.output, "las": las, "uas": uas, "words": words})

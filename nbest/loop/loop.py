@@ -258,7 +258,7 @@ class Loop:
         what = "best strings" if self.forests else "candidates"
         took = sum(found[name]["seconds"] for name in ("dev", "heldout") if name in found)
         shown = f"{self.metric.name} {found['dev']['score']:.2f}{held}; {found['new']} new {what}, {took:.1f} s"
-        self.say(f"round {number}: {shown}")
+        self.say(f"{f'round {number}' if number <= self.rounds else 'at the end'}: {shown}")
         missed, count = found["dev"].get("missed", 0), found["dev"]["segments"]
         if missed > _SEARCH_ERRORS * count:
             self.say(

@@ -77,9 +77,10 @@ def check_file(folder: Path, name: str, files: Any, *, verify: bool = False) -> 
     if not isinstance(entry, dict):
         raise FormatError(folder / MANIFEST, None, f"does not list {name}; train it again")
     path = folder / name
-    size = path.stat().st_size if path.is_file() else 0
+    size = path.stat().st_size if path.is_file() else -1
     if size != entry.get("bytes"):
-        wanted = f"expected {entry.get('bytes')} bytes, got {size}"
+        got = "no file" if size < 0 else size
+        wanted = f"expected {entry.get('bytes')} bytes, got {got}"
         raise FormatError(path, None, f"is missing, cut short or changed: {wanted}; train it again")
     if verify and _sum(path) != entry.get("sha256"):
         raise FormatError(path, None, "is damaged: its sha256 is not that of the manifest; train it again")

@@ -30,7 +30,8 @@ class Parser:
     """Trees by p(tree | words) ~ prod_j p_j(tree | words)^weight_j, exactly, over projective trees with one root.
 
     Expert j is a globally normalised model, p_j(tree) = exp(sum over its arcs of s_j(head, dependent, label)) / Z_j,
-    with features of its own (see `parser_views`). Forests and lists have log p_j as the feature `names[j]`.
+    with features of its own (see `parser_views`) and the labels that arcs may have (see `parser_labels`).
+    Forests and lists have log p_j as the feature `names[j]`.
     Smith & Eisner (2006), COLING/ACL posters 787-794, section 6.2; Eisner (1996), COLING 340-345.
     Differs: their experts are not described; ours have one root word, as Universal Dependencies asks for.
     """
@@ -83,7 +84,8 @@ class Parser:
         Left out are arcs with a posterior under `arc_floor` by the weights given (or the parser's own), and of an arc
         all but the best `labels_an_arc` labels; the best tree stays. 0 and a large number leave nothing out.
         `references`: the trees of the sentences, projective or not. Missing weights count 0.
-        Cost: O(n^3) time an expert and sentence of n words; edges: n^3 / 2 at most, when nothing is left out.
+        Cost: O(n^3) time an expert and sentence of n words; edges: about n^3 / 2 when nothing is left out,
+        and one for every labelled arc.
         """
         values = self._values(self.weights if weights is None else weights)
         _check_limits(labels_an_arc, arc_floor)

@@ -38,18 +38,17 @@ def emit(n, label_count, offsets, labels, keep, scores, log_z):
     can = _possible(n, offsets, keep)
     reached = _reached(n, can, offsets, keep)
     numbers, made = _numbered(n, reached)
-    columns = np.ascontiguousarray(scores.T)
     nothing, blank = np.empty(0, np.int64), np.empty(0, np.int32)
     rows = Rows(np.zeros(3, np.int64), nothing, blank, np.empty((0, len(log_z)), np.float32), nothing, blank)
     edges = np.zeros(made, np.int64)
-    _write(n, label_count, can, numbers, offsets, labels, keep, columns, log_z, edges, rows)
+    _write(n, label_count, can, numbers, offsets, labels, keep, scores, log_z, edges, rows)
     total, tails, symbols = rows.counts
     rows = Rows(
         np.zeros(3, np.int64), np.empty(total, np.int64), np.empty(tails, np.int32),
         np.zeros((total, len(log_z)), np.float32), np.empty(total, np.int64), np.empty(symbols, np.int32),
     )  # fmt: skip
     edges[:] = 0
-    _write(n, label_count, can, numbers, offsets, labels, keep, columns, log_z, edges, rows)
+    _write(n, label_count, can, numbers, offsets, labels, keep, scores, log_z, edges, rows)
     return edges, rows.arities, rows.tails, rows.features, rows.sizes, rows.symbols
 
 
@@ -127,7 +126,7 @@ def _numbered(n, reached):
 
 
 @kernel
-def _write(n, label_count, can, numbers, offsets, labels, keep, columns, log_z, edges, rows):
+def _write(n, label_count, can, numbers, offsets, labels, keep, scores, log_z, edges, rows):
     """All edges, node after node; `edges` [V] counts those into each."""
     for width in range(1, n):
         for i in range(1, n - width + 1):
@@ -148,7 +147,7 @@ def _write(n, label_count, can, numbers, offsets, labels, keep, columns, log_z, 
                             before, after = (inner, _NONE) if kind == RIGHT_ARC else (_NONE, inner)
                             edge = _edge(before, h * label_count + labels[k], after, rows)
                             if len(rows.features):
-                                rows.features[edge] = columns[k]
+                                rows.features[edge] = scores[:, k]
             node = numbers[RIGHT, i, j]
             if node >= 0:
                 for k in range(i + 1, j + 1):
@@ -161,11 +160,11 @@ def _write(n, label_count, can, numbers, offsets, labels, keep, columns, log_z, 
                     if can[LEFT, i, k] and can[LEFT_ARC, k, j]:
                         edges[node] += 1
                         _edge(numbers[LEFT, i, k], _NONE, numbers[LEFT_ARC, k, j], rows)
-    _write_top(n, can, numbers, offsets, labels, keep, columns, log_z, edges, rows)
+    _write_top(n, can, numbers, offsets, labels, keep, scores, log_z, edges, rows)
 
 
 @kernel
-def _write_top(n, can, numbers, offsets, labels, keep, columns, log_z, edges, rows):
+def _write_top(n, can, numbers, offsets, labels, keep, scores, log_z, edges, rows):
     """Edges into the root: an arc to the top word, with -log Z of every expert; no words, one empty tree."""
     if n == 0:
         edges[-1] += 1
@@ -177,7 +176,7 @@ def _write_top(n, can, numbers, offsets, labels, keep, columns, log_z, edges, ro
                     edges[-1] += 1
                     edge = _edge(numbers[LEFT, 1, d], labels[k], numbers[RIGHT, d, n], rows)
                     if len(rows.features):
-                        rows.features[edge] = columns[k] - log_z
+                        rows.features[edge] = scores[:, k] - log_z
 
 
 @kernel

@@ -1,19 +1,23 @@
-"""Parsed sentences, lists of a parser, and jackknifed training lists."""
+"""Parsed sentences and how well they are parsed, lists of a parser, and jackknifed training lists."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from nbest.corpus import NBest
 from nbest.corpus.operations import merge
+from nbest.corpus.texts import Texts
 from nbest.forests.kbest import kbest
 from nbest.formats.conllu import Sentence
 from nbest.jackknife import jackknife
+from nbest.metrics import LAS, UAS
 from nbest.model import LogLinear
 from nbest.systems.parser import Parser
 from nbest.systems.parser_train import train_parser
-from nbest.systems.parser_trees import tree_of
+from nbest.systems.parser_trees import text_of, tree_of
 
 _BATCH = 200  # sentences at a time where only lists are wanted
 
@@ -34,6 +38,14 @@ def parsed(
             heads, deprels = tree_of(text)
             out.append(sentences[len(out)].with_column("head", heads).with_column("deprel", deprels))
     return out
+
+
+def attachment(found: Sequence[str], gold: Sequence[Sentence]) -> tuple[float, float, int]:
+    """LAS and UAS in percent of trees as texts, and the number of words."""
+    texts = Texts.of(found)
+    references = [[text_of(sentence.heads, sentence.deprels)] for sentence in gold]
+    las, uas = (m.stats(texts, np.arange(len(found) + 1), references).sum(axis=0) for m in (LAS(), UAS()))
+    return float(LAS().score(las)), float(UAS().score(uas)), int(las[1])
 
 
 def lists(parser: Parser, sentences: Sequence[Sentence], k: int, **options: Any) -> NBest:

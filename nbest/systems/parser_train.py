@@ -32,7 +32,7 @@ class Settings:
 
     epochs      passes over the sentences, each in an order of its own
     rate        first size of a step
-    l2          penalty on the squares of weights, l2 / 2 each, against the log likelihood of all sentences
+    l2          penalty on the squares of weights, l2 / 2 each, against the log likelihood of all passes together
     arc_bits    2^arc_bits weights for hashed features of arcs in each expert
     label_bits  2^label_bits rows of weights for those joined with labels
     frequent    forms seen so often count as frequent
@@ -75,7 +75,7 @@ def train_parser(
     progress: Callable[[int, int], Any] | None = None,
     **settings: Any,
 ) -> Parser:
-    """A parser whose experts maximise log p_j(tree | words) - l2 / 2 |weights|^2, each on its own.
+    """A parser whose experts maximise sum log p_j(tree | words) - l2 / 2 |weights|^2, each on its own.
 
     Trees that are not projective are lifted first. Ascent by one sentence at a time in a random order, with steps that
     shrink by the gradients a weight has had: McMahan et al. (2013), KDD 1222-1230 (FTRL-Proximal, no L1). `settings`
@@ -155,6 +155,8 @@ def _trained(
     for epoch in range(how.epochs):
         order = generator(*seed, epoch).permutation(len(bank.offsets) - 1)
         _pass(order, *bank, options, templates, sizes, how.rate, how.l2, state)
+        if not np.isfinite(state[:, WEIGHT]).all():
+            raise ParameterError(f"'rate' of train_parser is too large, got {how.rate}: the weights are no numbers")
         report()
     return state[:, WEIGHT]
 

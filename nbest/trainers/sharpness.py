@@ -17,6 +17,7 @@ from nbest.types import Ints
 _GAMMAS = tuple(4.0**k for k in range(-1, 4))
 SEGMENTS, _FORESTS = 100, 60  # looked at, spread over the corpus
 _LONGEST = 50  # hypotheses of a list, the best ones
+_LARGEST = 200_000  # edges of a forest split by boundary words; those of trees with numbers in them grow without end
 _NEAR = 0.01  # relative to the best score
 
 
@@ -36,7 +37,8 @@ def decision_gamma(model: LogLinear, corpus: NBest | Forests) -> float:
     gain = metric if isinstance(metric, BLEU) else BLEU(tokenize="none")
     try:
         if forests is not None:  # once, not for every gamma
-            forests = annotate(retokenised(forests, gain.tokenize, gain.lowercase), gain.max_ngram_order)
+            plain = retokenised(forests, gain.tokenize, gain.lowercase)
+            forests = annotate(plain, gain.max_ngram_order, limit=_LARGEST)
     except CapabilityError:
         return 1.0
     values = np.array([lists.score(consensus(model, lists, forests=forests, gain=gain, gamma=g)) for g in _GAMMAS])

@@ -98,7 +98,10 @@ def test_train_decode_tune(run: Run, folder: Path) -> None:
     ran = run("decode", "parser", "m", "test.conllu", "--model", "model.json", "-o", "test.conllu.gz")
     assert scores(ran.err) == said
     assert len(said) == 1
-    ran = run("tune", "test.forests.jsonl.gz", "--metric", "uas", "--method", "mert", "-o", "forests.json")
+    narrow = ("--labels-an-arc", "1", "--arc-floor", "0.1")
+    assert run("decode", "parser", "m", "test.conllu", "-o", "few.forests.jsonl", *narrow).code == 0
+    assert nbest.read_forests("few.forests.jsonl").edges < forests.edges
+    ran = run("tune", "few.forests.jsonl", "--metric", "uas", "--method", "mert", "-o", "forests.json")
     assert ran.code == 0, ran.err
 
 
@@ -141,6 +144,15 @@ def test_sentences_without_trees(run: Run, trained: Path) -> None:
     assert ran.code == 2
     assert "part.conllu:1: the word has no head" in ran.err
     assert not Path("n").exists()
+
+
+def test_words_without_tags_are_parsed_with_a_warning(run: Run, trained: Path) -> None:
+    blank = [s.with_column("upos", ["_"] * len(s)) for s in read_conllu("test.conllu")]
+    write_conllu(blank, "blank.conllu")
+    ran = run("decode", "parser", "m", "blank.conllu", "-o", "out.conllu", "-q")
+    assert ran.code == 0, ran.err
+    assert f"{sum(map(len, blank))} words have a UPOS that the parser was not trained on, such as _" in ran.err
+    assert all(s.heads.count(0) == 1 for s in read_conllu("out.conllu"))
 
 
 def test_defaults_are_those_of_the_library() -> None:

@@ -64,6 +64,7 @@ def test_lifting(n: int, seed: int) -> None:
 
 def test_the_shortest_crossing_arc_is_lifted() -> None:
     assert projective((3, 4, 0, 3)) == (3, 3, 0, 3)  # 4 -> 2 crosses 3 -> 1 no more
+    assert projective((3, 0, 2, 1)) == (2, 0, 2, 2)  # 3 -> 1 before 1 -> 4, which otherwise goes to 3
 
 
 def test_trees_as_texts() -> None:
