@@ -89,7 +89,11 @@ def run(call: LoopCall) -> None:
             say=console.say,
         )
         held = None if call.heldout is None else _inputs(decoder, call.heldout, call.heldout_refs)
-        model = loop.run(_inputs(decoder, path, call.refs), held, resume=call.resume)
+        try:
+            model = loop.run(_inputs(decoder, path, call.refs), held, resume=call.resume)
+        except KeyboardInterrupt:
+            console.say("stopped; the same command with --resume goes on")
+            raise
     result = loop.place.result()
     assert result is not None
     shown = ", ".join(f"{name} {value:.2f}" for name, value in model.scores_.items())
@@ -137,8 +141,11 @@ def _start(text: str | None, decoder: CommandDecoder | SystemDecoder) -> Mapping
         return dict.fromkeys(decoder.start, 0.0)
     if "=" not in text or Path(text).is_file():
         return load(text).weights
-    weights = dict(_pair(part) for part in text.split(",") if part)
-    for name, value in weights.items():
+    weights: dict[str, Any] = {}
+    for name, value in (_pair(part) for part in text.split(",") if part):
+        if name in weights:
+            raise ParameterError(f"--start has two weights of {name!r}; leave one of them out")
+        weights[name] = value
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ParameterError(f"the weight of {name!r} in --start must be a number, got {value!r}")
     return {name: float(value) for name, value in weights.items()}
@@ -178,6 +185,11 @@ def _inputs(decoder: CommandDecoder | SystemDecoder, path: str, refs: list[str] 
 
 def _files(call: LoopCall, path: str) -> dict[str, Any]:
     """Names and sums of what is read, so that a resumed run is known to be about the same."""
-    paths = [path, *(call.refs or ()), *([call.heldout] if call.heldout else ()), *(call.heldout_refs or ())]
-    sums = {each: hashlib.sha256(read_bytes(each)).hexdigest() for each in paths if Path(each).is_file()}
+    held = [] if call.heldout is None else [call.heldout]
+    roles = {"dev": [path], "refs": call.refs or [], "heldout": held, "heldout_refs": call.heldout_refs or []}
+    sums = {role: {each: _sum(each) for each in paths if Path(each).is_file()} for role, paths in roles.items()}
     return {"method": call.method, "files": sums}
+
+
+def _sum(path: str) -> str:
+    return hashlib.sha256(read_bytes(path)).hexdigest()

@@ -85,8 +85,10 @@ class CommandDecoder:
         if self.format is not None and self.format not in FORMATS and self.format not in FOREST_FORMATS:
             known = _known([*FORMATS, *FOREST_FORMATS], self.format)
             raise ParameterError(f"no format {self.format!r}; {known}")
-        if (self.limit is not None and not self.limit > 0) or self.retries < 0 or self.k < 1:
-            raise ParameterError("'limit' of a decoder must be > 0, 'retries' >= 0 and 'k' >= 1")
+        if self.limit is not None and not self.limit > 0:
+            raise ParameterError(f"'limit' of a decoder must be > 0, got {self.limit:g}")
+        if self.retries < 0 or self.k < 1:
+            raise ParameterError(f"'retries' of a decoder must be >= 0 and 'k' >= 1, got {self.retries} and {self.k}")
 
     def describe(self) -> dict[str, Any]:
         """What a run's record says."""
@@ -98,7 +100,7 @@ class CommandDecoder:
         given = self._units(weights)
         folder = Path(tempfile.gettempdir()) if self.folder is None else self.folder
         folder.mkdir(parents=True, exist_ok=True)
-        problem = ""
+        problem = said = ""
         for attempt in range(self.retries + 1):
             if attempt:
                 time.sleep(self.pause * 2 ** (attempt - 1))
@@ -107,11 +109,11 @@ class CommandDecoder:
             try:
                 return self._once(work, given, inputs)
             except _RunError as error:
-                problem, keep = str(error), True
+                problem, said, keep = str(error), _last_lines(work / "stderr"), True
             finally:
                 self._tidy(work, keep)
         tries = "" if not self.retries else f", {self.retries + 1} times"
-        raise DecoderError(f"the decoder failed{tries}: {problem}{self._logs(folder)}; the run can be resumed")
+        raise DecoderError(f"the decoder failed{tries}: {problem}{self._logs(folder)}; the run can be resumed{said}")
 
     def _units(self, weights: Mapping[str, float]) -> dict[str, float]:
         """The weights as the program takes them."""
@@ -119,6 +121,13 @@ class CommandDecoder:
         for name in self._fields:
             if name.startswith("weight:") and name[7:] not in weights:
                 raise ParameterError(f"the decoder's command asks for {{{name}}}; {_known(weights, name[7:])}")
+        told = {*(name[7:] for name in self._fields if name.startswith("weight:")), self.unit}
+        lost = [name for name, weight in weights.items() if weight and name not in told]
+        if lost and "weights" not in self._fields:
+            raise ParameterError(
+                f"the decoder's command has no field for the weight {weights[lost[0]]:g} of {lost[0]!r}; "
+                f"add {{weight:{lost[0]}}} or {{weights}}, or --unit {lost[0]} if the program takes it as 1"
+            )
         if self.unit is None:
             return weights
         size = weights.get(self.unit)
@@ -136,14 +145,14 @@ class CommandDecoder:
             code = self._run([self._filled(word, values) for word in self._words], out, errors)
         if code:
             what = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
-            raise _RunError(f"{what}{_last_lines(work / 'stderr')}")
+            raise _RunError(what)
         written = output if "output" in self._fields else work / "stdout"
         if not written.exists():
-            raise _RunError(f"it ended well and did not write {{output}}{_last_lines(work / 'stderr')}")
+            raise _RunError("it ended well and did not write {output}")
         try:
             return read_any(written, self.format)
         except NbestError as error:
-            raise _RunError(f"what it wrote cannot be used: {error}{_last_lines(work / 'stderr')}") from None
+            raise _RunError(f"what it wrote cannot be used: {error}") from None
 
     def _files(self, work: Path, weights: Mapping[str, float], inputs: Any) -> dict[str, str]:
         """What the fields stand for; files are written."""
@@ -177,7 +186,7 @@ class CommandDecoder:
         try:
             return process.wait(self.limit)
         except subprocess.TimeoutExpired:
-            raise _RunError(f"it took more than {self.limit:g} seconds{_last_lines(Path(errors.name))}") from None
+            raise _RunError(f"it took more than {self.limit:g} seconds") from None
         finally:
             _end(process)
 
@@ -241,7 +250,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _last_lines(path: Path) -> str:
+    """What a program said at last, for the end of a message; nothing if it was silent."""
     with open(path, "rb") as file:
         file.seek(max(0, path.stat().st_size - 20_000))
         lines = file.read().decode("utf-8", "replace").splitlines()
-    return "".join(f"\n  {line}" for line in ["; it said:", *lines[-_TAIL:]]) if lines else ""
+    return "; it said:" + "".join(f"\n  {line}" for line in lines[-_TAIL:]) if lines else ""

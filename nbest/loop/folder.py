@@ -98,7 +98,7 @@ class Folder:
             raise ParameterError(f"{self.path} is there and holds no run; name a new directory")
         (self.path / "rounds").mkdir(parents=True, exist_ok=True)
         with _lock(self.path):
-            before = self._content(self.path / "loop.json", ("decoder", "trainer", "versions"))
+            before = self._begun()
             if before is not None and not resume:
                 raise ParameterError(f"{self.path} holds a run; resume it (--resume), or name another directory")
             self._clean()
@@ -108,6 +108,11 @@ class Folder:
                 yield []
             else:
                 yield _compare(self.path, before, wanted)
+
+    def _begun(self) -> dict[str, Any] | None:
+        """What a run with something decoded was begun with; before that there is nothing to lose, so it may change."""
+        content = self._content(self.path / "loop.json", ("decoder", "trainer", "versions"))
+        return content if any((self.path / "rounds").iterdir()) else None
 
     def _clean(self) -> None:
         """Remove what a run that was killed left half-made; a round that was moved away is put back."""

@@ -15,7 +15,7 @@ from nbest.errors import ParameterError
 from nbest.forests.kbest import kbest
 from nbest.formats import write_forests
 from nbest.loop.keys import keys_of
-from nbest.loop.pool import aligned, assemble, new_ones, save_part
+from nbest.loop.pool import aligned, assemble, new_ones, save_array, save_part
 from nbest.model import LogLinear
 from nbest.types import Ints
 
@@ -34,7 +34,6 @@ def keep_lists(folder: Path, before: Sequence[Path], lists: NBest, weights: Mapp
     keys = keys_of(lists)
     mask = new_ones(keys, before)
     save_part(folder, lists.keep(mask), keys[mask])
-    np.save(folder / "chosen.npy", lists.need_stats()[0][answers[answers >= 0]], allow_pickle=False)
     return {
         "score": lists.score(answers),
         "new": int(mask.sum()),
@@ -51,9 +50,8 @@ def keep_forests(folder: Path, before: Sequence[Path], found: Forests, weights: 
     answers = _answers(best)
     folder.mkdir()
     write_forests(replace(found, own_weights=dict(weights)), folder / FORESTS)
-    np.save(folder / "chosen.npy", best.need_stats()[0][answers[answers >= 0]], allow_pickle=False)
     keys = keys_of(replace(best, features=np.zeros((best.hypotheses, 0)), feature_names=()))
-    np.save(folder / "hashes.npy", keys, allow_pickle=False)
+    save_array(folder / "hashes.npy", keys)
     return {
         "score": best.score(answers),
         "new": int(new_ones(keys, before).sum()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,9 @@ from nbest.forests.union import union
 from nbest.formats import read_forests
 from nbest.loop.folder import Folder
 from nbest.loop.keeping import FORESTS, best_lists, keep_forests, keep_lists
-from nbest.loop.pool import assemble
+from nbest.loop.pool import assemble, ids_of
 from nbest.loop.report import write_report
-from nbest.model import LogLinear
+from nbest.model import LogLinear, load
 from nbest.trainers.base import describe
 from nbest.trainers.cobleu import MaxCoBLEU
 from nbest.trainers.lowdim import LowDim
@@ -35,12 +35,22 @@ _SEARCH_ERRORS = 0.1  # share of the segments from which they are worth a warnin
 class Inputs:
     """What is decoded: passed to the decoder as it is, with the references of its segments.
 
-    `references` has one sequence of texts a segment, in the decoder's order, or is a function of the ids of the
-    segments; None where the decoder's lists carry their own.
+    `references` has one sequence of texts a segment, in the decoder's order in the first round, or is a function of
+    the ids of the segments; later rounds may have another order, or fewer segments. None where the decoder's lists
+    carry their own.
     """
 
     segments: Any
     references: References | Callable[[Sequence[str]], References] | None = None
+
+    def __post_init__(self) -> None:
+        if self.references is None or callable(self.references):
+            return
+        bare = next((each for each in self.references if isinstance(each, str)), None)
+        if bare is not None:
+            raise ParameterError(
+                f"'references' of Inputs must be a sequence of texts a segment, got {bare!r}; [{bare!r}]?"
+            )
 
 
 @dataclass
@@ -87,6 +97,8 @@ class Loop:
             raise CapabilityError(
                 "LowDim learns a score of whole outputs, for which a decoder has no weight; tune lists"
             )
+        if not is_dataclass(self.trainer):
+            raise CapabilityError(f"Loop needs a trainer that is a dataclass; {type(self.trainer).__name__} is none")
         self.place = Folder(Path(self.folder))
 
     def run(self, dev: Inputs, heldout: Inputs | None = None, *, resume: bool = False) -> LogLinear:
@@ -109,7 +121,7 @@ class Loop:
         if not given:
             raise ParameterError(
                 "say which weights the first round decodes with (--start weights.json, or --start lm=1,length=0); "
-                "they also name what is tuned"
+                "features that are left out begin at 0"
             )
         return {name: float(weight) for name, weight in given.items()}
 
@@ -153,21 +165,28 @@ class Loop:
         with self.place.decoding(number) as beside:
             rows: dict[str, dict[str, Any]] = {}
             for name, inputs in sets.items():
+                known = self._known_ids(number, name) if inputs.references is not None else ()
                 begin = time.perf_counter()
                 in_folder(self.decoder, self.place.path / "decoder" / f"{number:02d}-{name}")
-                found = self._measured(self.decoder.decode(dict(weights), inputs.segments), inputs)
+                found = self._measured(self.decoder.decode(dict(weights), inputs.segments), inputs, known)
                 seconds = time.perf_counter() - begin
                 rows[name] = {**self._kept(beside / name, number, name, found, weights), "seconds": round(seconds, 3)}
                 del found
             content = {"weights": dict(weights), **rows, "new": rows["dev"]["new"]}
             self.place.write(beside / "decoded.json", content)
 
-    def _measured(self, found: NBest | Forests, inputs: Inputs) -> NBest | Forests:
+    def _known_ids(self, number: int, name: str) -> tuple[str, ...]:
+        """The ids of the first round, none in the first round itself."""
+        folder = self.place.round(1) / name
+        if number == 1:
+            return ()
+        return read_forests(folder / FORESTS).ids if self.forests else ids_of(folder)
+
+    def _measured(self, found: NBest | Forests, inputs: Inputs, known: Sequence[str]) -> NBest | Forests:
         if not isinstance(found, NBest | Forests):
             raise ParameterError(f"a decoder must return NBest or Forests, got {type(found).__name__}")
-        references = inputs.references
-        if references is not None:
-            found = found.with_references(references(found.ids) if callable(references) else references)
+        if inputs.references is not None:
+            found = found.with_references(_by_id(inputs.references, known, found.ids))
         if isinstance(found, NBest) and self.forests:
             raise ParameterError("this decoder gives lists; training on forests needs a decoder that gives forests")
         return found.with_metric(self.metric) if self.measure is None else self.measure(found)
@@ -225,13 +244,14 @@ class Loop:
 
     def _finish(self, last: int, reason: str) -> None:
         """Choose the weights that round `at` + 1 decoded with, and write their model."""
-        rows = [self.place.decoded(number) for number in range(1, last + 1)]
-        name = "heldout" if rows[0] is not None and "heldout" in rows[0] else "dev"
-        scored = np.array([row[name]["score"] for row in rows if row is not None])
-        signed = scored if self.metric.higher_is_better else -scored
-        at = int(np.argmax(signed)) if name == "heldout" else last - 1 - int(np.argmax(signed[::-1]))
+        rows = [row for number in range(1, last + 1) if (row := self.place.decoded(number)) is not None]
+        name = "heldout" if "heldout" in rows[0] else "dev"
+        scored = np.array([row[name]["score"] for row in rows])
+        scored = scored if self.metric.higher_is_better else -scored
+        answered = np.array([row[name]["segments"] - row[name]["empty"] for row in rows])
+        scored[answered < answered.max()] = -np.inf  # a score of fewer segments is another one
+        at = int(np.argmax(scored)) if name == "heldout" else last - 1 - int(np.argmax(scored[::-1]))
         row = rows[at]
-        assert row is not None
         model = self.place.model(at) if at > 0 else LogLinear(dict(row["weights"]))
         scores: dict[str, float] = {name: row[name]["score"] for name in ("dev", "heldout") if name in row}
         model = replace(model, scores_=scores, gamma=self._gamma(model, at + 1))
@@ -241,7 +261,7 @@ class Loop:
         self.place.write(self.place.path / "result.json", content)
 
     def _gamma(self, model: LogLinear, number: int) -> float:
-        """Sharpness for consensus decisions, on what the model's own round decoded and the first one."""
+        """Sharpness for consensus decisions, on the candidates of the first round and those new in the model's own."""
         if self.forests or self.measure is not None:
             return 1.0
         name = "heldout" if (self.place.round(1) / "heldout").is_dir() else "dev"
@@ -249,8 +269,6 @@ class Loop:
         return decision_gamma(model, assemble(parts, self.metric, texts=True))
 
     def _chosen(self) -> LogLinear:
-        from nbest.model import load
-
         return load(self.place.path / "model.json")
 
     def _tell(self, number: int, found: Mapping[str, Any]) -> None:
@@ -270,6 +288,20 @@ class Loop:
             lost = begun[name]["segments"] - found[name]["segments"] + found[name]["empty"] if name in found else 0
             if lost > 0:
                 self.say(f"warning: {lost} segments of {name} have no candidates in round {number} and are not scored")
+
+
+def _by_id(
+    references: References | Callable[[Sequence[str]], References], known: Sequence[str], ids: Sequence[str]
+) -> References:
+    """References of the ids of one round; those `known` of the first round say whose they are, not the order of now."""
+    every = list(dict.fromkeys((*known, *ids)))
+    given = references(every) if callable(references) else references
+    if len(given) != len(every):
+        what = f"{len(given)} references are given and the decoder has {len(every)} segments"
+        odd = next((name for name in ids if known and name not in set(known)), None)
+        raise ParameterError(what if odd is None else f"{what}: {odd!r} is there now, not in round 1")
+    texts = dict(zip(every, given, strict=True))
+    return [texts[name] for name in ids]
 
 
 def _sizes(corpus: NBest | Forests) -> dict[str, int]:

@@ -58,7 +58,7 @@ def save_part(folder: Path, corpus: NBest, keys: Ints) -> None:
     if corpus.sparse is not None:
         arrays |= {f"sparse.{name}": getattr(corpus.sparse, name) for name in ("indptr", "indices", "data")}
     for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
+        save_array(folder / f"{name}.npy", array)
     content = {
         "ids": corpus.ids,
         "feature_names": corpus.feature_names,
@@ -67,6 +67,15 @@ def save_part(folder: Path, corpus: NBest, keys: Ints) -> None:
         "sparse_names": corpus.sparse_names,
     }
     (folder / "segments.json").write_text(json.dumps(content, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def save_array(path: Path, array: Any) -> None:
+    """Write an array; NumPy says of a full disk only how many items it could not write, and not where."""
+    try:
+        np.save(path, np.ascontiguousarray(array), allow_pickle=False)
+    except OSError as error:
+        why = error.strerror or f"is the disk full? {error}"
+        raise FormatError(path, None, f"cannot be written: {why}; make room and resume") from None
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,11 @@ def _mapped(folder: Path, name: str, rows: int | None = None) -> Any:
     except (OSError, ValueError, EOFError, TypeError) as error:
         raise FormatError(path, None, f"is damaged: {error}; {_REMEDY}") from None
     return np.asarray(array)
+
+
+def ids_of(folder: Path) -> tuple[str, ...]:
+    """The ids of a part's segments."""
+    return _Head.of(folder).ids
 
 
 def aligned(corpus: NBest, folder: Path) -> NBest:

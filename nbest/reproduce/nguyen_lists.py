@@ -54,7 +54,7 @@ class Sizes:
     small: int = 1024  # maximum-likelihood kernels
     large: int = 16384
     pool: int = 400_000  # hypotheses that they are fitted to
-    variances: tuple[float, ...] = (1.0, 10.0, 100.0, 1e3, 1e4)
+    variances: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0, 1e4)
     iterations: int = 50
     moves: int = 8  # evaluations when means are re-estimated
     corners: int = 512
@@ -68,7 +68,8 @@ class Sizes:
             return cls()
         return cls(
             pairs=("fr-en",), train=8000, sentences=150, beam=20, k=100, rounds=6, round_k=50, folds=2,
-            lists=200, fold_k=50, small=64, large=256, pool=20_000, variances=(10.0, 100.0, 1000.0), iterations=30,
+            lists=200, fold_k=50, small=64, large=256, pool=20_000, variances=(1e-3, 1e-2, 1.0, 1e3),
+            iterations=30,
             corners=32, start_lists=100, start_k=20,
         )  # fmt: skip
 

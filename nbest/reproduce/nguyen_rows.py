@@ -87,7 +87,10 @@ def _recipe(run: Run, pair: str, kind: str) -> str:
 
 
 def train_row(run: Run, pair: str, on: str, kind: str) -> dict[str, Any]:
-    """Train a row with each variance of the prior and with none; the best on held-out lists is `prior`."""
+    """Train a row with each variance of the prior and with none; the best on held-out lists is `prior`.
+
+    The prior is on the added columns only: on all weights it would make the posterior of the linear model flat.
+    """
     sizes, lists = Sizes.of(run), lists_of(run, pair, on)
     if kind == "baseline":
         return _baseline(run, lists)
@@ -104,7 +107,9 @@ def train_row(run: Run, pair: str, on: str, kind: str) -> dict[str, Any]:
     tried: list[dict[str, Any]] = []
     best = -np.inf
     for number, variance in enumerate(variances):
-        trainer = SoftBLEU(variance=variance, start=base["start"], iterations=sizes.iterations, threads=run.threads)
+        trainer = SoftBLEU(
+            variance=variance, prior="sparse", start=base["start"], iterations=sizes.iterations, threads=run.threads
+        )
         model, status = fit_quietly(trainer, wide.train)
         tried.append(_found(model, wide, variance, status) | _tests(model, wide.test, reference))
         if kind == "pcp-train" and variance != NONE and tried[-1]["heldout"] > best:

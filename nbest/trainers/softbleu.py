@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from nbest.corpus import NBest
 from nbest.errors import ParameterError, look_up
 from nbest.features import corpus_scale
@@ -27,6 +29,7 @@ class SoftBLEU:
     (for WER it is the expected error rate); weights and prior are in units of features scaled by their spread.
 
     variance    sigma^2 of the prior, sum theta^2 / (2 N sigma^2) for N segments, in the units of MinRisk (inf: none)
+    prior       the weights that it is on: all, or sparse, which leaves a model of dense features as sharp as it is
     entropy     weight of the entropy, in nats of the metric's logarithm for each segment, as t of MinRisk
     alpha       sharpness of the sigmoid brevity penalty, per word of difference in length (BLEU only)
     optimiser   rprop, lbfgs or adaptive
@@ -34,6 +37,7 @@ class SoftBLEU:
     """
 
     variance: float = float("inf")
+    prior: str = "all"
     entropy: float = 0.0
     alpha: float = 100.0
     optimiser: str = "rprop"
@@ -50,6 +54,8 @@ class SoftBLEU:
             raise ParameterError(f"'iterations' of SoftBLEU must be >= 1, got {self.iterations}")
         if not self.variance > 0:
             raise ParameterError(f"'variance' of SoftBLEU must be > 0, got {self.variance}")
+        if self.prior not in ("all", "sparse"):
+            raise ParameterError(f"'prior' of SoftBLEU must be all or sparse, got {self.prior!r}")
         for name in ("entropy", "alpha"):
             if not getattr(self, name) >= 0:
                 raise ParameterError(f"'{name}' of SoftBLEU must be >= 0, got {getattr(self, name)}")
@@ -65,7 +71,9 @@ class SoftBLEU:
             threads=self.threads,
         )
         unit = nat_per_segment(problem, risk, shard)
-        risk = replace(risk, temperature=self.entropy * unit, variance=self.variance / unit)
+        free = len(corpus.feature_names) if self.prior == "sparse" else 0
+        variance = np.where(np.arange(len(problem.names)) < free, np.inf, self.variance / unit)
+        risk = replace(risk, temperature=self.entropy * unit, variance=variance)
         best: list[tuple[float, Floats]] = []
 
         def after(iteration: int, weights: Floats, value: float) -> bool:

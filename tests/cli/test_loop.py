@@ -95,6 +95,14 @@ def test_a_run_is_not_resumed_with_something_else(
     assert said in capfd.readouterr().err
 
 
+def test_dev_and_held_out_are_not_exchanged(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = arguments(rounds=1)
+    assert loop(*words, "-o", "run") == 0
+    other = {"dev.src": "held.src", "held.src": "dev.src", "dev.ref": "held.ref", "held.ref": "dev.ref"}
+    assert loop(*(other.get(word, word) for word in words), "-o", "run", "--resume") == 2
+    assert "was begun with files" in capfd.readouterr().err
+
+
 def test_a_changed_input_file_is_noticed(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert loop(*arguments(rounds=1), "-o", "run") == 0
     (files / "dev.ref").write_text((files / "dev.ref").read_text().replace("cat", "cow") + " ")
@@ -112,6 +120,7 @@ def test_a_changed_input_file_is_noticed(files: Path, capfd: pytest.CaptureFixtu
         (["--decoder", "."], "holds no system"),
         (["--start", "am=x"], "must be a number"),
         (["--start", "am"], "am: cannot be read"),
+        (["--start", "am=1,am=2"], "two weights of 'am'"),
         (["--start", "zero"], "needs a system"),
         (["--metric", "none"], "unknown metric"),
         (["--method", "none"], "unknown method"),
@@ -150,6 +159,17 @@ def test_a_failing_decoder_leaves_a_run_that_can_be_resumed(files: Path, capfd: 
     (files / "decoder.py").write_text(good)
     assert loop(*words, "-o", "run", "--resume") == 0
     assert outcome(files / "run") == outcome(files / "undisturbed")
+
+
+def test_ctrl_c_says_how_to_go_on(
+    files: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nbest.decoders.command.CommandDecoder.decode", stop)
+    assert loop(*arguments(), "-o", "run") == 130
+    assert "stopped; the same command with --resume goes on" in capfd.readouterr().err
 
 
 def test_sigterm_ends_the_command_too(files: Path) -> None:

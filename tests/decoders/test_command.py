@@ -92,6 +92,15 @@ def test_weights_whose_names_have_blanks(tmp_path: Path) -> None:
         CommandDecoder("program {weight:word penalty}")
 
 
+def test_a_weight_that_the_program_would_not_hear_of(tmp_path: Path) -> None:
+    decoder = CommandDecoder(f"{program(tmp_path, WRITE)} {{weight:lm}} {{output}}", unit="am")
+    decoder.decode({"lm": 2.0, "am": 1.0, "noise": 0.0}, "x")
+    with pytest.raises(ParameterError, match=r"no field for the weight -3 of 'noise'; add \{weight:noise\}"):
+        decoder.decode({"lm": 2.0, "am": 1.0, "noise": -3.0}, "x")
+    with pytest.raises(ParameterError, match="or --unit am if"):
+        replace(decoder, unit=None).decode({"lm": 2.0, "am": 1.0}, "x")
+
+
 def test_no_shell_unless_asked_for(tmp_path: Path) -> None:
     command = program(tmp_path, "sys.stdout.write(LISTS)")
     assert CommandDecoder(f"{command} {{weights}} | cat > x; $HOME *").decode(WEIGHTS, "x").hypotheses == 3
@@ -100,7 +109,9 @@ def test_no_shell_unless_asked_for(tmp_path: Path) -> None:
 
 def test_a_shell_runs_pipes(tmp_path: Path) -> None:
     command = program(tmp_path, "sys.stdout.write(LISTS)")
-    decoder = CommandDecoder(f"{command} {{weight:lm}} | grep '^0' | sed 's/a b/{{{{b}}}}/' > {{output}}", shell=True)
+    decoder = CommandDecoder(
+        f"{command} {{weight:lm}} {{weight:tm}} | grep '^0' | sed 's/a b/{{{{b}}}}/' > {{output}}", shell=True
+    )
     found = decoder.decode(WEIGHTS, "x")
     assert list(found.texts) == ["{b}", "a"]
     for quoted in ('x "{weights}" {k}', "x '{weights}'", "x 'a' \"b {k}\" {weights}", 'x "it\'s {weights}"'):
@@ -211,7 +222,8 @@ def test_the_last_lines_of_standard_error_are_shown(tmp_path: Path) -> None:
     message = failing(
         tmp_path, "sys.stderr.write(''.join(f'line {i}\\n' for i in range(5000))); sys.exit(1)", retries=0
     )
-    assert "line 4999" in message
+    assert message.endswith("line 4999")
+    assert "; the run can be resumed; it said:\n  line " in message
     assert "line 4000\n" not in message
     assert message.count("\n") < 20
 
@@ -294,7 +306,7 @@ def test_an_interrupt_ends_the_program(tmp_path: Path, monkeypatch: pytest.Monke
         ("x {weights}", {"format": "mose"}, "did you mean 'moses'"),
         ("x {weights}", {"limit": 0}, "'limit' of a decoder must be > 0"),
         ("x {weights}", {"limit": float("nan")}, "'limit' of a decoder must be > 0"),
-        ("x {weights}", {"retries": -1}, "'retries' >= 0"),
+        ("x {weights}", {"retries": -1}, "'retries' of a decoder must be >= 0 and 'k' >= 1, got -1"),
         ("x {weights}", {"k": 0}, "'k' >= 1"),
     ],
 )

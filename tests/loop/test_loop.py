@@ -117,6 +117,29 @@ def test_without_held_out_segments_the_best_round_on_dev_is_chosen(tmp_path: Pat
     assert model.scores_ == {"dev": min(scores)}
 
 
+class Shy(Toy):
+    """Answers only where it is easy, in the second round."""
+
+    def decode(self, weights, inputs):
+        found = super().decode(weights, inputs)
+        if len(self.calls) != 2:
+            return found
+        first = found.with_metric(WER(), DEV.references)
+        easy = first.stats[first.offsets[:-1], 0] == first.stats[first.offsets[:-1], 0].min()
+        return found.select(np.flatnonzero(easy))
+
+
+def test_a_round_with_fewer_answers_is_not_chosen(tmp_path: Path) -> None:
+    said: list[str] = []
+    made = loop(tmp_path / "run", Shy(k=3), rounds=3, say=said.append)
+    made.run(DEV)
+    rows, result = decoded(made), made.place.result()
+    assert result is not None
+    assert rows[1]["dev"]["score"] == min(row["dev"]["score"] for row in rows)
+    assert result["chosen"] != 1
+    assert any("have no candidates in round 2" in line for line in said)
+
+
 class Forgetful(Toy):
     """Finds its second-best candidates only, from the second round on."""
 
@@ -250,7 +273,10 @@ def test_clear_errors(tmp_path: Path) -> None:
     fails("LowDim learns a score", CapabilityError, trainer=nbest.TRAINERS["lowdim"]())
     with pytest.raises(CapabilityError, match="needs references"):
         loop(tmp_path / "refs").run(Inputs(DEV.segments))
-    with pytest.raises(ParameterError, match="12 entries, got 2"):
+    fails("Loop needs a trainer that is a dataclass; object is none", CapabilityError, trainer=object())
+    with pytest.raises(ParameterError, match="a sequence of texts a segment, got 'a b'"):
+        Inputs(["x y"], ["a b"])  # type: ignore[list-item]
+    with pytest.raises(ParameterError, match="2 references are given and the decoder has 12 segments"):
         loop(tmp_path / "short").run(Inputs(DEV.segments, DEV.references[:2]))
 
 
@@ -274,6 +300,50 @@ def test_columns_in_another_order_and_lists_that_are_missing(tmp_path: Path) -> 
     inputs = Inputs(DEV.segments, lambda ids: [DEV.references[int(name)] for name in ids])  # type: ignore[index]
     loop(tmp_path / "missing", Missing(k=3), say=said.append).run(inputs)
     assert sum("warning: 1 segments of dev have no candidates" in line for line in said) >= 1
+
+
+@pytest.mark.parametrize("kind", [Toy, Lattices])
+def test_references_go_by_the_ids_of_the_first_round(tmp_path: Path, kind: type[Toy]) -> None:
+    class Turned(kind):  # type: ignore[misc, valid-type]
+        def decode(self, weights, inputs):
+            found = super().decode(weights, inputs)
+            return found if len(self.calls) == 1 else found.select(np.arange(len(found))[::-1])
+
+    class Fewer(Turned):
+        def decode(self, weights, inputs):
+            found = super().decode(weights, inputs)
+            return found if len(self.calls) == 1 else found.select(np.arange(2, len(found)))
+
+    class More(kind):  # type: ignore[misc, valid-type]
+        def decode(self, weights, inputs):
+            found = super().decode(weights, inputs)
+            return found if len(self.calls) > 1 else found.select(np.arange(2))
+
+    forests = kind is Lattices
+    plain, turned = (loop(tmp_path / one.__name__, one(k=3), forests=forests) for one in (kind, Turned))
+    plain.run(DEV)
+    turned.run(DEV)
+    assert [row["dev"]["score"] for row in decoded(turned)] == [row["dev"]["score"] for row in decoded(plain)]
+    said: list[str] = []
+    loop(tmp_path / "fewer", Fewer(k=3), forests=forests, say=said.append).run(DEV)
+    assert any("warning: 2 segments of dev have no candidates in round 2" in line for line in said)
+    with pytest.raises(ParameterError, match=r"2 references are given .* 12 segments: '2' is there now, not"):
+        loop(tmp_path / "more", More(k=3), forests=forests).run(Inputs(DEV.segments, DEV.references[:2]))
+
+
+def test_before_anything_is_decoded_settings_may_change(tmp_path: Path) -> None:
+    class Broken(Toy):
+        def before(self) -> None:
+            raise RuntimeError("no model")
+
+    for rounds, resume in ((1, False), (2, False), (3, True)):
+        with pytest.raises(RuntimeError, match="no model"):
+            loop(tmp_path / "run", Broken(), rounds=rounds).run(DEV, resume=resume)
+    model = loop(tmp_path / "run", rounds=1).run(DEV)
+    assert json.loads((tmp_path / "run" / "loop.json").read_text())["rounds"] == 1
+    assert model.weights == loop(tmp_path / "other", rounds=1).run(DEV).weights
+    with pytest.raises(ParameterError, match="resume it"):
+        loop(tmp_path / "run", rounds=1).run(DEV)
 
 
 def test_a_directory_that_holds_something_else(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import nbest
 from nbest.corpus import NBest, Texts
 from nbest.errors import FormatError, ParameterError
 from nbest.loop.keys import keys_of
-from nbest.loop.pool import aligned, assemble, new_ones, save_part
+from nbest.loop.pool import aligned, assemble, new_ones, save_array, save_part
 from nbest.metrics import WER
 from nbest.segments import offsets_of, owners
 from tests.strategies import text_lists
@@ -204,3 +204,21 @@ def test_damaged_files_are_clear_errors(tmp_path, how):
 def _use(part, folder):
     new_ones(keys_of(part), [folder])
     assemble([folder], METRIC, texts=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device"), "No space left on device; make"),
+        (OSError("8 requested and 3 written"), "disk full"),
+    ],
+)
+def test_a_full_disk_is_said_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
+) -> None:
+    def full(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(FormatError, match=rf"x\.npy: cannot be written: .*{said}"):
+        save_array(tmp_path / "x.npy", np.zeros(3))

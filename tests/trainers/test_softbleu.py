@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from nbest import segments
 from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
@@ -270,3 +271,27 @@ def test_metrics_without_a_smooth_formula_are_refused():
     corpus = replace(lists("wer"), metric=Rough())
     with pytest.raises(CapabilityError, match=r"Risk needs a smooth formula .*; rough has none"):
         SoftBLEU().fit(corpus)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_prior_on_sparse_weights_leaves_the_dense_model_as_it_is(seed):
+    corpus = lists(seed=seed)
+    rng = np.random.default_rng(seed)
+    columns = csr_array((rng.random((corpus.hypotheses, 3)) < 0.3).astype(float))
+    wide = corpus.with_sparse(("a", "b", "c"), columns)
+    alone = SoftBLEU().fit(corpus)
+    trainer = SoftBLEU(variance=1e-6, prior="sparse")
+    held = trainer.fit(wide)
+    weights = np.abs(trainer.result_.weights)
+    assert weights[3:].max() < 1e-4 * weights[:3].max()
+    assert held.scores_["dev"] == pytest.approx(alone.scores_["dev"], abs=0.5)
+    trainer = SoftBLEU(variance=1e-6)  # on all weights: the posterior stays flat
+    trainer.fit(wide)
+    assert np.abs(trainer.result_.weights).max() < 0.01
+    free = SoftBLEU(variance=np.inf, prior="sparse").fit(wide)
+    assert dict(free.weights) == dict(SoftBLEU().fit(wide).weights)
+
+
+def test_what_a_prior_may_be_on():
+    with pytest.raises(ParameterError, match="prior"):
+        SoftBLEU(prior="dense").fit(lists())
