@@ -17,7 +17,8 @@ from nbest.decoders import CommandDecoder, SystemDecoder, is_system
 from nbest.errors import FormatError, ParameterError, look_up
 from nbest.files import read_bytes, read_lines
 from nbest.formats import read_references
-from nbest.loop.loop import Inputs, Loop
+from nbest.loop.inputs import Inputs
+from nbest.loop.loop import Loop
 from nbest.metrics import External
 from nbest.model import load
 from nbest.trainers import TRAINERS

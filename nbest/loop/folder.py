@@ -61,6 +61,15 @@ class Folder:
         """The model of a round."""
         return load(self.round(number) / "model.json")
 
+    def config(self) -> dict[str, Any]:
+        """What is run; empty before anything is."""
+        return self._content(self.path / "loop.json", ("decoder", "trainer", "metric", "versions")) or {}
+
+    @property
+    def metric(self) -> str:
+        """The name of the metric."""
+        return str(self.config()["metric"]).partition("|")[0]
+
     def result(self) -> dict[str, Any] | None:
         """How the run ended, None if it did not."""
         return self._content(self.path / "result.json", ("reason", "rounds", "chosen", "scores"))
@@ -111,7 +120,7 @@ class Folder:
 
     def _begun(self) -> dict[str, Any] | None:
         """What a run with something decoded was begun with; before that there is nothing to lose, so it may change."""
-        content = self._content(self.path / "loop.json", ("decoder", "trainer", "versions"))
+        content = self.config() or None
         return content if any((self.path / "rounds").iterdir()) else None
 
     def _clean(self) -> None:

@@ -16,9 +16,10 @@ from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.union import union
 from nbest.formats import read_forests
 from nbest.loop.folder import Folder
+from nbest.loop.inputs import Inputs
 from nbest.loop.keeping import FORESTS, best_lists, keep_forests, keep_lists
 from nbest.loop.pool import assemble, ids_of
-from nbest.loop.report import write_report
+from nbest.loop.report import told, write_report
 from nbest.model import LogLinear, load
 from nbest.trainers.base import describe
 from nbest.trainers.cobleu import MaxCoBLEU
@@ -26,31 +27,7 @@ from nbest.trainers.lowdim import LowDim
 from nbest.trainers.mert import MERT
 from nbest.trainers.settings_grid import search
 from nbest.trainers.sharpness import decision_gamma
-from nbest.types import Metric, References
-
-_SEARCH_ERRORS = 0.1  # share of the segments from which they are worth a warning
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What is decoded: passed to the decoder as it is, with the references of its segments.
-
-    `references` has one sequence of texts a segment, in the decoder's order in the first round, or is a function of
-    the ids of the segments; later rounds may have another order, or fewer segments. None where the decoder's lists
-    carry their own.
-    """
-
-    segments: Any
-    references: References | Callable[[Sequence[str]], References] | None = None
-
-    def __post_init__(self) -> None:
-        if self.references is None or callable(self.references):
-            return
-        bare = next((each for each in self.references if isinstance(each, str)), None)
-        if bare is not None:
-            raise ParameterError(
-                f"'references' of Inputs must be a sequence of texts a segment, got {bare!r}; [{bare!r}]?"
-            )
+from nbest.types import Metric
 
 
 @dataclass
@@ -147,7 +124,8 @@ class Loop:
                 self._decode(number, weights, sets)
                 found = self.place.decoded(number)
                 assert found is not None
-            self._tell(number, found)
+            for line in told(self.place, number, self.rounds):
+                self.say(line)
             if number > 1 and found["new"] == 0:
                 return number, "nothing new"
             if number > self.rounds:
@@ -186,7 +164,7 @@ class Loop:
         if not isinstance(found, NBest | Forests):
             raise ParameterError(f"a decoder must return NBest or Forests, got {type(found).__name__}")
         if inputs.references is not None:
-            found = found.with_references(_by_id(inputs.references, known, found.ids))
+            found = found.with_references(inputs.references_of(found.ids, known))
         if isinstance(found, NBest) and self.forests:
             raise ParameterError("this decoder gives lists; training on forests needs a decoder that gives forests")
         return found.with_metric(self.metric) if self.measure is None else self.measure(found)
@@ -270,38 +248,6 @@ class Loop:
 
     def _chosen(self) -> LogLinear:
         return load(self.place.path / "model.json")
-
-    def _tell(self, number: int, found: Mapping[str, Any]) -> None:
-        held = f", held out {found['heldout']['score']:.2f}" if "heldout" in found else ""
-        what = "best strings" if self.forests else "candidates"
-        took = sum(found[name]["seconds"] for name in ("dev", "heldout") if name in found)
-        shown = f"{self.metric.name} {found['dev']['score']:.2f}{held}; {found['new']} new {what}, {took:.1f} s"
-        self.say(f"{f'round {number}' if number <= self.rounds else 'at the end'}: {shown}")
-        missed, count = found["dev"].get("missed", 0), found["dev"]["segments"]
-        if missed > _SEARCH_ERRORS * count:
-            self.say(
-                f"warning: search errors: {missed} of {count} answers score below a candidate of an earlier round by "
-                "the same weights; widen the decoder's beam, and check that its scores do not depend on the weights"
-            )
-        begun = self.place.decoded(1) or found
-        for name in ("dev", "heldout"):
-            lost = begun[name]["segments"] - found[name]["segments"] + found[name]["empty"] if name in found else 0
-            if lost > 0:
-                self.say(f"warning: {lost} segments of {name} have no candidates in round {number} and are not scored")
-
-
-def _by_id(
-    references: References | Callable[[Sequence[str]], References], known: Sequence[str], ids: Sequence[str]
-) -> References:
-    """References of the ids of one round; those `known` of the first round say whose they are, not the order of now."""
-    every = list(dict.fromkeys((*known, *ids)))
-    given = references(every) if callable(references) else references
-    if len(given) != len(every):
-        what = f"{len(given)} references are given and the decoder has {len(every)} segments"
-        odd = next((name for name in ids if known and name not in set(known)), None)
-        raise ParameterError(what if odd is None else f"{what}: {odd!r} is there now, not in round 1")
-    texts = dict(zip(every, given, strict=True))
-    return [texts[name] for name in ids]
 
 
 def _sizes(corpus: NBest | Forests) -> dict[str, int]:

@@ -13,6 +13,31 @@ from nbest.studies.charts import LineChart, Series
 from nbest.studies.picture import Picture
 from nbest.studies.svg import COLOURS
 
+_SEARCH_ERRORS = 0.1  # share of the segments from which they are worth a warning
+
+
+def told(place: Folder, number: int, rounds: int) -> list[str]:
+    """What is said of a round when it is decoded, and warnings."""
+    found = place.decoded(number)
+    assert found is not None
+    held = f", held out {found['heldout']['score']:.2f}" if "heldout" in found else ""
+    what = "best strings" if "edges" in found["dev"] else "candidates"
+    took = sum(found[name]["seconds"] for name in ("dev", "heldout") if name in found)
+    when = f"round {number}" if number <= rounds else "at the end"
+    lines = [f"{when}: {place.metric} {found['dev']['score']:.2f}{held}; {found['new']} new {what}, {took:.1f} s"]
+    missed, count = found["dev"].get("missed", 0), found["dev"]["segments"]
+    if missed > _SEARCH_ERRORS * count:
+        lines.append(
+            f"warning: search errors: {missed} of {count} answers score below a candidate of an earlier round by the "
+            "same weights; widen the decoder's beam, and check that its scores do not depend on the weights"
+        )
+    begun = place.decoded(1) or found
+    for name in ("dev", "heldout"):
+        lost = begun[name]["segments"] - found[name]["segments"] + found[name]["empty"] if name in found else 0
+        if lost > 0:
+            lines.append(f"warning: {lost} segments of {name} have no candidates in round {number} and are not scored")
+    return lines
+
 
 def rows_of(place: Folder) -> list[dict[str, Any]]:
     """One row a round: scores of what was decoded, what the training before saw, sizes and seconds."""
@@ -44,7 +69,7 @@ def write_report(place: Folder, result: Mapping[str, Any] | None = None) -> None
     if not rows:
         return
     write_text(place.path / "curve.jsonl", "".join(json.dumps(plain(row), ensure_ascii=False) + "\n" for row in rows))
-    config = json.loads((place.path / "loop.json").read_text(encoding="utf-8"))
+    config = place.config()
     write_text(place.path / "curve.svg", picture(rows, str(config["metric"])).svg())
     write_text(place.path / "report.md", _markdown(rows, config, result))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbest.decoders import SystemDecoder, is_system
 from nbest.errors import FormatError
-from nbest.loop.loop import Inputs
+from nbest.loop import Inputs
 from nbest.metrics import LAS
 from nbest.reproduce.data import BLEU_OF_TOKENS, has, parallel, translator, translator_folder, treebank
 from nbest.reproduce.run import Run
