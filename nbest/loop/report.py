@@ -25,11 +25,11 @@ def told(place: Folder, number: int, rounds: int) -> list[str]:
     took = sum(found[name]["seconds"] for name in ("dev", "heldout") if name in found)
     when = f"round {number}" if number <= rounds else "at the end"
     lines = [f"{when}: {place.metric} {found['dev']['score']:.2f}{held}; {found['new']} new {what}, {took:.1f} s"]
-    missed, count = found["dev"].get("missed", 0), found["dev"]["segments"]
-    if missed > _SEARCH_ERRORS * count:
+    missed = [_missed(place, each) for each in range(1, number + 1)]
+    if missed[-1] > _SEARCH_ERRORS >= max(missed[:-1], default=0.0):  # said once, then in the report
         lines.append(
-            f"warning: search errors: {missed} of {count} answers score below a candidate of an earlier round by the "
-            "same weights; widen the decoder's beam, and check that its scores do not depend on the weights"
+            f"warning: search errors: {missed[-1]:.0%} of the answers score below a candidate of an earlier round by "
+            "the same weights; widen the decoder's beam, and check that its scores do not depend on the weights"
         )
     begun = place.decoded(1) or found
     for name in ("dev", "heldout"):
@@ -37,6 +37,12 @@ def told(place: Folder, number: int, rounds: int) -> list[str]:
         if lost > 0:
             lines.append(f"warning: {lost} segments of {name} have no candidates in round {number} and are not scored")
     return lines
+
+
+def _missed(place: Folder, number: int) -> float:
+    """The share of the segments with search errors in a round."""
+    found = (place.decoded(number) or {"dev": {"segments": 0}})["dev"]
+    return found.get("missed", 0) / max(found["segments"], 1)
 
 
 def rows_of(place: Folder) -> list[dict[str, Any]]:
