@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from nbest.compilation import compiled
 
 
 def _reduction(name: str) -> Any:
@@ -45,7 +46,7 @@ def _as_float(typing_context, bits):
     return types.float64(types.int64), generate
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"}, inline="always")
+@compiled(fastmath={"contract"}, inline="always")
 def fast_exp(x):
     """exp(x) for x <= 709: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2]."""
     y = max(x, -708.0)

@@ -13,25 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 
+from nbest.compilation import fast_kernel as fast_kernel
+from nbest.compilation import kernel as kernel
 from nbest.errors import ParameterError
 from nbest.types import Ints
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
-"""How every kernel is compiled: cached on disk, without the interpreter lock."""
-
-fast_kernel = numba.njit(
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"},
-)
-"""A kernel whose sums may be reordered so that they vectorise; for finite numbers."""
 
 
 @kernel

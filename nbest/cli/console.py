@@ -122,12 +122,20 @@ def _announce_compilation(console: Console) -> None:
         def on_start(self, happened: Any) -> None:
             if not Listener.said:
                 Listener.said = True
-                console.say("compiling kernels, once for this installation (nbest warmup does it ahead) ...")
+                console.say(f"compiling kernels, {_how_often()} ...")
 
         def on_end(self, happened: Any) -> None:
             pass
 
     event.register("numba:compile", Listener())
+
+
+def _how_often() -> str:
+    from nbest import compilation
+
+    if compilation.kept:
+        return "once for this installation (nbest warmup does it ahead)"
+    return "in every run: no folder can be written to keep them; let NUMBA_CACHE_DIR name one"
 
 
 def print_json(value: Any) -> None:

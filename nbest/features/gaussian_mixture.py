@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from nbest.compilation import compiled
 from nbest.intrinsics import fmax
 from nbest.parallel import kernel
 from nbest.types import Floats
@@ -22,7 +22,7 @@ LANES = 64  # kernels in a chunk
 ROWS = 16  # hypotheses for which a chunk is read once
 LIMIT = 1e5  # standardised features are clipped to this, so that squares stay within single precision
 
-fast = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
+fast = compiled(fastmath={"nnan", "nsz", "contract", "reassoc"})
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
+from nbest.compilation import compiled
 from nbest.forests.layout import Layout
 from nbest.parallel import kernel, over_ranges
 from nbest.types import Floats
@@ -360,5 +360,5 @@ def _outside_of(semiring, low, high, node_offsets, edge_offsets, starts, first, 
 
 
 _inside_kept, _outside_kept = kernel(_inside_of), kernel(_outside_of)
-_new = numba.njit(nogil=True, error_model="numpy")
+_new = compiled(keeping=False)  # whose methods, which are not ours, may change
 _inside_new, _outside_new = _new(_inside_of), _new(_outside_of)
