@@ -44,7 +44,7 @@ class _Pipeline(Compiler):
 
 
 def compiled(*, keeping: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator that makes a kernel of a function, with options of `numba.njit`; with `keeping` it is kept on disk."""
+    """A decorator that makes a kernel of a function, with options of `numba.njit`; kept on disk where `keeping`."""
 
     def make(function: Callable[..., Any]) -> Any:
         global kept
