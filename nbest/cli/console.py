@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from nbest.errors import ConvergenceWarning
@@ -23,7 +24,7 @@ class Console:
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
         if not quiet:
-            _announce_compilation(self)
+            _announce_compilation()
 
     def say(self, message: str) -> None:
         """A line on stderr."""
@@ -112,7 +113,8 @@ class _Bar:
             self.bar.stop()
 
 
-def _announce_compilation(console: Console) -> None:
+@cache
+def _announce_compilation() -> None:
     """Say once when Numba has to compile a kernel, so that a first run never looks like a hang."""
     from numba.core import event
 
@@ -122,7 +124,7 @@ def _announce_compilation(console: Console) -> None:
         def on_start(self, happened: Any) -> None:
             if not Listener.said:
                 Listener.said = True
-                console.say(f"compiling kernels, {_how_often()} ...")
+                print(f"compiling kernels, {_how_often()} ...", file=sys.stderr, flush=True)
 
         def on_end(self, happened: Any) -> None:
             pass

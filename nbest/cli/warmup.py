@@ -5,8 +5,10 @@ from __future__ import annotations
 from nbest.cli import options as o
 
 
-def warmup(quiet: o.Quiet = False) -> None:
+def warmup(threads: o.Threads = None, quiet: o.Quiet = False) -> None:
     """Compile all kernels now, once for this installation, so that no later run has to.
+
+    It runs every kind of command on small data, some minutes of work for one core, on all cores.
 
     [bold]Example[/bold]
 
@@ -14,10 +16,16 @@ def warmup(quiet: o.Quiet = False) -> None:
     """
     import time
 
+    from nbest import compilation
     from nbest.cli.console import Console
-    from nbest.demo import exercise
+    from nbest.cli.warming import warm_up
+    from nbest.errors import CapabilityError
+    from nbest.parallel import thread_count
 
+    if not compilation.kept:
+        raise CapabilityError("kernels cannot be kept: no folder can be written to; let NUMBA_CACHE_DIR name one")
     console = Console(quiet=quiet)
     begin = time.perf_counter()
-    exercise()
+    with console.progress("compiling kernels") as update:
+        warm_up(thread_count(threads), update)
     console.say(f"kernels are ready ({time.perf_counter() - begin:.1f} s)")
