@@ -19,7 +19,7 @@ _MAKE = "from pathlib import Path; from benchmarks.lists import files; files(Pat
 def test_a_run_that_was_killed_leaves_no_half_lists(tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed as soon as a file of this kind, whole or not, is there."""
     monkeypatch.delenv("NBEST_BENCH", raising=False)
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     with subprocess.Popen([sys.executable, "-c", _MAKE.format(str(tmp_path))], cwd=root) as process:
         while process.poll() is None and not any(part in file.name for file in tmp_path.iterdir()):
             time.sleep(0.001)
