@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from nbest.errors import FormatError
-from nbest.systems.directory import check_file, read_manifest, replacing_directory, sizes_and_sums, write_manifest
+from nbest.systems.directory import check_files, read_manifest, replacing_directory, sizes_and_sums, write_manifest
 
 
 def read(folder: Path) -> str:
     manifest = read_manifest(folder, "x/1", "thing", "make it")
-    return check_file(folder, "a.txt", manifest["files"], verify=True).read_text()
+    return check_files(folder, ["a.txt"], manifest["files"])["a.txt"].read_text()
 
 
 def write(path: Path, text: str) -> None:
