@@ -81,7 +81,8 @@ class Folder:
 
     def result(self) -> dict[str, Any] | None:
         """How the run ended, None if it did not."""
-        return self._content(self.path / "result.json")
+        found = self._content(self.path / "result.json")
+        return None if found is None else {key: value for key, value in found.items() if key != "files"}
 
     @contextmanager
     def decoding(self, number: int) -> Iterator[Path]:
@@ -104,17 +105,15 @@ class Folder:
 
     def check_sums(self) -> None:
         """Every file that the rounds so far and their end wrote is as they wrote it, or an error names it."""
-        number = 1
-        while (found := self.decoded(number)) is not None:
-            self._check_files(self.round(number) / "decoded.json", found)
-            self._check_files(self.round(number) / "trained.json", self.trained(number))
-            number += 1
-        self._check_files(self.path / "result.json", self.result())
+        rounds = sorted(path for path in (self.path / "rounds").iterdir() if path.name.isdigit())
+        for path in (folder / name for folder in rounds for name in ("decoded.json", "trained.json")):
+            self._check_files(path, _remedy(path))
+        self._check_files(self.path / "result.json", "remove result.json and resume")
 
-    def _check_files(self, path: Path, content: Mapping[str, Any] | None) -> None:
+    def _check_files(self, record: Path, remedy: str) -> None:
         """The files that one record lists; earlier versions listed none."""
-        files = {} if content is None else content.get("files", {})
-        check_files(path.parent, list(files), files, remedy=_remedy(path))
+        files = (self._content(record) or {}).get("files", {})
+        check_files(record.parent, list(files), files, remedy=remedy)
 
     # opening -------------------------------------------------------------------------------------------------
 
