@@ -117,7 +117,7 @@ class _Head:
             None if references is None else tuple(tuple(each) for each in references),
             None if sources is None else tuple(sources),
             tuple(sparse or ()),
-            _offsets(folder, "offsets", len(ids)),
+            _offsets(folder, "offsets", len(ids), len(_mapped(folder, "hashes", "u8"))),
         )
 
     @property
@@ -127,8 +127,8 @@ class _Head:
 
     def texts(self) -> Texts:
         """The texts, mapped."""
-        bounds = _offsets(self.folder, "bounds", self.hypotheses)
-        text = _mapped(self.folder, "text", "u1", int(bounds[-1]))
+        text = _mapped(self.folder, "text", "u1")
+        bounds = _offsets(self.folder, "bounds", self.hypotheses, len(text))
         _check_text(self.folder, text, bounds)
         return Texts(text, bounds[:-1], bounds[1:])
 
@@ -139,9 +139,9 @@ class _Head:
             return None
         from scipy.sparse import csr_array
 
-        indptr = _offsets(self.folder, "sparse.indptr", self.hypotheses)
-        data = _mapped(self.folder, "sparse.data", "f8 f4", int(indptr[-1]))
-        indices = _mapped(self.folder, "sparse.indices", "i4 i8", int(indptr[-1]))
+        data = _mapped(self.folder, "sparse.data", "f8 f4")
+        indices = _mapped(self.folder, "sparse.indices", "i4 i8", len(data))
+        indptr = _offsets(self.folder, "sparse.indptr", self.hypotheses, len(data))
         _bounds(self.folder, "sparse.indices").numbers("the columns", indices, len(self.sparse_names))
         _bounds(self.folder, "sparse.data").finite("the values", data)
         return csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(self.sparse_names)))
@@ -158,11 +158,10 @@ def _bounds(folder: Path, name: str) -> Bounds:
     return Bounds(folder / f"{name}.npy", _REMEDY)
 
 
-def _offsets(folder: Path, name: str, rows: int) -> Ints:
-    """[rows+1] offsets in memory."""
-    found = _mapped(folder, name, "i8 i4", rows + 1)
-    array = np.array(found)
-    _bounds(folder, name).offsets("the offsets", array, rows, int(array[-1]))
+def _offsets(folder: Path, name: str, rows: int, end: int) -> Ints:
+    """[rows+1] offsets that end so, in memory."""
+    array = np.array(_mapped(folder, name, "i8 i4", rows + 1))
+    _bounds(folder, name).offsets("the offsets", array, rows, end)
     return array
 
 

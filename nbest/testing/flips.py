@@ -90,6 +90,10 @@ def _tried(
         child.start()
     there.close()
     out: list[tuple[str, int, str, str]] = []
+    try:
+        here.recv()
+    except EOFError:
+        raise AssertionError(f"{folder} cannot be used as it is") from None
     for name, bit in places:
         try:
             outcome, said = here.recv() if here.poll(seconds) else (HUNG, "")
@@ -112,6 +116,7 @@ def _work(folder: Path, use: Use, places: Sequence[Place], resealed: bool, answe
         if resealed:
             reseal(whole)  # as after a flip
         wanted = use(whole)
+        answers.send(None)
         for name, bit in places:
             copy = _copy(folder, Path(place) / "flipped")
             _flip(copy / name, bit, resealed)
@@ -165,15 +170,22 @@ def reseal(folder: Path) -> None:
     """Make the sums of all files of a folder anew, as someone would who wants a changed file to be taken."""
     for path in folder.rglob("*.nlm"):
         _reseal_lm(path)
-    for path in sorted(folder.rglob("*.json"), key=lambda path: -len(path.parts)):
-        try:
-            content = json.loads(path.read_bytes())
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(content, dict) and SEAL in content:
+    contents = {path: _object(path) for path in folder.rglob("*.json")}
+    for path in sorted(contents, key=lambda path: (-len(path.parts), "files" in contents[path])):  # lists come last
+        content = contents[path]
+        if SEAL in content:
             del content[SEAL]
             _relist(path.parent, content.get("files"))
             path.write_text(json.dumps(sealed(content)), encoding="utf-8")
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """The object of a JSON file; empty where it is none."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _relist(folder: Path, files: Any) -> None:
@@ -214,7 +226,7 @@ def main() -> int:
             found = check_flips(folder, SYSTEMS[name].use, given.flips, given.seed, resealed=given.resealed)
         print(f"{name}: {', '.join(f'{count} {what}' for what, count in sorted(found.counts.items()))}", flush=True)
         wrong = [line for line in found.odd if line.partition(":")[0] not in allowed]
-        print("".join(f"  {line}\n" for line in wrong), end="")
+        print("".join(f"  {line}\n" for line in wrong[:10]), end="")
         fine = fine and not wrong
     return 0 if fine else 1
 
