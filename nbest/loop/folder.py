@@ -104,10 +104,11 @@ class Folder:
         return content
 
     def check_sums(self) -> None:
-        """Every file that the rounds so far and their end wrote is as they wrote it, or an error names it."""
-        rounds = sorted(path for path in (self.path / "rounds").iterdir() if path.name.isdigit())
-        for path in (folder / name for folder in rounds for name in ("decoded.json", "trained.json")):
-            self._check_files(path, _remedy(path))
+        """Every file that is still read is as it was written, or an error names it: of an ended run only the model."""
+        if self.result() is None:
+            rounds = sorted(path for path in (self.path / "rounds").iterdir() if path.name.isdigit())
+            for path in (folder / name for folder in rounds for name in ("decoded.json", "trained.json")):
+                self._check_files(path, _remedy(path))
         self._check_files(self.path / "result.json", "remove result.json and resume")
 
     def _check_files(self, record: Path, remedy: str) -> None:

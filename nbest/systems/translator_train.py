@@ -14,9 +14,10 @@ from nbest import __version__
 from nbest.corpus import Texts, Words, intern
 from nbest.errors import FormatError, ParameterError
 from nbest.files import read_bytes, read_lines, write_text
+from nbest.formats.base import shown
 from nbest.systems.alignment import train_alignment
 from nbest.systems.alignment_links import Links, read_links, write_links
-from nbest.systems.directory import MANIFEST, sizes_and_sums, write_manifest
+from nbest.systems.directory import MANIFEST, read_manifest, sizes_and_sums, write_manifest
 from nbest.systems.ngram_estimate import KneserNey
 from nbest.systems.ngram_file import save_lm
 from nbest.systems.phrases_extract import extract_phrases
@@ -60,6 +61,18 @@ class Settings:
                 raise ParameterError(
                     f"'{name}' of a translator must be between {least} and {most}, got {getattr(self, name)}"
                 )
+
+
+def settings_of(folder: Path) -> Settings:
+    """The settings that a translator was trained with."""
+    manifest = read_manifest(folder, FORMAT, "translator", "train it to the end")
+    given = manifest.get("settings")
+    try:
+        if not isinstance(given, dict) or not all(type(value) is int for value in given.values()):
+            raise ParameterError(f"expected numbers, got {shown(given)}")
+        return Settings(**given)
+    except (TypeError, ParameterError) as error:
+        raise FormatError(folder / MANIFEST, None, f"its settings are not those of a translator: {error}") from None
 
 
 @dataclass
