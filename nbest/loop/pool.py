@@ -98,6 +98,7 @@ class _Head:
         path = folder / "segments.json"
         content = read_object(path, _REMEDY)
         missing = next((key for key in _SEGMENTS if key not in content), None)
+        missing = missing or next((key for key in _SEGMENTS[:2] if content[key] is None), None)
         if missing is not None:
             raise FormatError(path, None, f"is damaged: it has no {missing!r}; {_REMEDY}")
         ids, names, references, sources, sparse = (content[key] for key in _SEGMENTS)

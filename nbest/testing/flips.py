@@ -8,6 +8,7 @@ the process. With `resealed` all sums are made anew after the flip, so that only
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import io
 import json
@@ -90,10 +91,9 @@ def _tried(
         child.start()
     there.close()
     out: list[tuple[str, int, str, str]] = []
-    try:
-        here.recv()
-    except EOFError:
-        raise AssertionError(f"{folder} cannot be used as it is") from None
+    unfit = here.recv()
+    if unfit:
+        raise AssertionError(f"{folder} cannot be used as it is: {unfit}")
     for name, bit in places:
         try:
             outcome, said = here.recv() if here.poll(seconds) else (HUNG, "")
@@ -111,12 +111,17 @@ def _tried(
 def _work(folder: Path, use: Use, places: Sequence[Place], resealed: bool, answers: Connection) -> None:
     """In the child: try each place, tell each outcome."""
     warnings.simplefilter("ignore")
+    faulthandler.disable()  # a crash is an outcome, told by the parent
     with tempfile.TemporaryDirectory() as place:
         whole = _copy(folder, Path(place) / "whole")
         if resealed:
             reseal(whole)  # as after a flip
-        wanted = use(whole)
-        answers.send(None)
+        try:
+            wanted = use(whole)
+        except Exception as error:
+            answers.send(f"{type(error).__name__}: {error}")
+            return
+        answers.send("")
         for name, bit in places:
             copy = _copy(folder, Path(place) / "flipped")
             _flip(copy / name, bit, resealed)

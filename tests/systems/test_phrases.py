@@ -297,7 +297,7 @@ def test_damaged_file_is_found_by_its_sum(folder: Path) -> None:
     data[-1] ^= 1
     (folder / "features.npy").write_bytes(data)
     PhraseTable.load(folder, verify=False)
-    with pytest.raises(FormatError, match="features.npy: is damaged: its sha256"):
+    with pytest.raises(FormatError, match=r"features\.npy: is damaged: its sha256"):
         PhraseTable.load(folder)
 
 
