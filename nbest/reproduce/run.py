@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -191,13 +191,21 @@ def select(steps: Sequence[Step], only: Sequence[str]) -> list[Step]:
 def check_packages(steps: Sequence[Step]) -> None:
     """An error that says what to install, where steps need packages that are not there."""
     for package in dict.fromkeys(package for step in steps for package in step.packages):
-        if find_spec(package) is None:
+        if not _is_there(package):
             needing = [step.name for step in steps if package in step.packages]
             extra = f"pip install 'nbest[{_EXTRAS[package]}]'" if package in _EXTRAS else f"pip install {package}"
             raise CapabilityError(
                 f"{len(needing)} of {len(steps)} steps need the package {package}, the first of them {needing[0]}; "
                 f"install it ({extra}), or choose other steps with --only"
             )
+
+
+def _is_there(package: str) -> bool:
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
 
 
 def duration(seconds: float) -> str:
