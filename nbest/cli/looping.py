@@ -171,10 +171,10 @@ def _inputs(decoder: CommandDecoder | SystemDecoder, path: str, refs: list[str] 
     if isinstance(decoder, CommandDecoder):
         if not refs:
             return Inputs(path)
-        return Inputs(path, lambda ids: read_references(list(refs), ids))
+        return Inputs(path, lambda ids: read_references(list(refs), ids), len(refs))
     inputs = decoder.read(path)
     if not refs:
-        return Inputs(inputs)
+        return Inputs(inputs, each=1)  # a tree or a row of tags
     sides = []
     for each in refs:
         lines = read_lines(each)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,7 @@ from nbest.files import decode, read_bytes, read_lines, split_lines
 from nbest.forests.kbest import kbest
 from nbest.formats.conllu import Sentence, conllu_of, looks_like_conllu, sentence_of
 from nbest.model import LogLinear
+from nbest.sealed import read_object
 from nbest.systems.directory import MANIFEST
 
 _BATCH = 200  # segments whose forests are in memory at a time, where lists are wanted
@@ -135,11 +135,15 @@ class SystemDecoder:
     @cached_property
     def kind(self) -> str:
         """What system it is, by its manifest."""
+        return str(self._manifest.get("format")).partition("/")[0]
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any]:
         path = Path(self.path) / MANIFEST
-        try:
-            return str(json.loads(decode(path, read_bytes(path)))["format"]).partition("/")[0]
-        except (ValueError, KeyError, TypeError):
-            raise FormatError(path, None, "is damaged or cut short; train the system again") from None
+        manifest = read_object(path, "train the system again")
+        if not isinstance(manifest.get("format"), str):
+            raise FormatError(path, None, "is damaged: it has no 'format'; train the system again")
+        return manifest
 
     @cached_property
     def system(self) -> Any:
@@ -152,11 +156,15 @@ class SystemDecoder:
         return dict(self.system.start)
 
     def describe(self) -> dict[str, Any]:
-        """What a run's record says; the system itself by its manifest and the sizes of its files."""
-        kind = self.kind  # or an error that says what is wrong with the manifest
-        manifest = json.loads(decode(Path(self.path) / MANIFEST, read_bytes(Path(self.path) / MANIFEST)))
-        own = {key: value for key, value in manifest.items() if key in ("format", "settings", "source", "target")}
-        return {"kind": kind, "system": {**own, "bytes": self._bytes()}, "k": self.k, "options": dict(self.options)}
+        """What a run's record says; the system itself by its manifest, with its sums, and the sizes of its files."""
+        kept = ("format", "settings", "source", "target", "files")
+        own = {key: value for key, value in self._manifest.items() if key in kept}
+        return {
+            "kind": self.kind,
+            "system": {**own, "bytes": self._bytes()},
+            "k": self.k,
+            "options": dict(self.options),
+        }
 
     def _bytes(self) -> int:
         """Of all files of the system, without what training left for itself."""

@@ -23,10 +23,11 @@ from nbest.formats.base import shown
 COLUMNS = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "head": 6, "deprel": 7, "deps": 8, "misc": 9}
 """Columns by name; the first, 0, is the number of the word."""
 _FIELDS = 10
-_WORD = re.compile(r"[1-9][0-9]*").fullmatch
-_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)").fullmatch
-_EMPTY = re.compile(r"(0|[1-9][0-9]*)\.[1-9][0-9]*").fullmatch
-_HEAD = re.compile(r"0|[1-9][0-9]*").fullmatch
+_NUMBER = "[1-9][0-9]{0,8}"  # no sentence has more words, and Python reads no number of 4,300 digits
+_WORD = re.compile(_NUMBER).fullmatch
+_RANGE = re.compile(f"({_NUMBER})-({_NUMBER})").fullmatch
+_EMPTY = re.compile(rf"(0|{_NUMBER})\.{_NUMBER}").fullmatch
+_HEAD = re.compile(f"0|{_NUMBER}").fullmatch
 _BARE = ("upos", "xpos", "deprel")  # fields that white space may not be part of
 NO_HEAD = -1
 """The head of a word whose head is not given (`_`)."""

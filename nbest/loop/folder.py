@@ -9,6 +9,9 @@
     curve.jsonl, curve.svg, report.md      all rounds so far
     result.json, model.json        how it ended, and the model that was chosen
 
+Each JSON file here holds a sum of its own contents, and those of a round and of the end the sums of the files that were
+written with them: resuming refuses, by name, what was changed since.
+
 A round's folder is made beside its place and renamed when all that was decoded is in it; the model is written beside
 its place and renamed. So whenever a run is stopped, what is there is complete, and resuming does what is missing.
 """
@@ -18,17 +21,19 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nbest.errors import FormatError, ParameterError
-from nbest.files import decode, read_bytes, write_text
+from nbest.errors import ParameterError
+from nbest.files import write_text
+from nbest.loop.records import check_record
 from nbest.model import LogLinear, load, versions
+from nbest.sealed import read_object, sealed
 from nbest.studies.base import plain
-from nbest.systems.directory import replacing_directory
+from nbest.systems.directory import check_files, replacing_directory
 
 try:
     import fcntl
@@ -37,6 +42,10 @@ except ImportError:  # pragma: no cover
 
 
 _REMEDIES = {"loop.json": "name another directory", "result.json": "remove this file and resume"}
+
+
+def _remedy(path: Path) -> str:
+    return _REMEDIES.get(path.name, "remove the folder of this round and resume")
 
 
 @dataclass(frozen=True)
@@ -51,11 +60,11 @@ class Folder:
 
     def decoded(self, number: int) -> dict[str, Any] | None:
         """What was decoded in a round, None if it was not."""
-        return self._content(self.round(number) / "decoded.json", ("weights", "dev", "new"))
+        return self._content(self.round(number) / "decoded.json")
 
     def trained(self, number: int) -> dict[str, Any] | None:
         """What was trained in a round, None if nothing was."""
-        return self._content(self.round(number) / "trained.json", ("scores", "pool", "seconds"))
+        return self._content(self.round(number) / "trained.json")
 
     def model(self, number: int) -> LogLinear:
         """The model of a round."""
@@ -63,7 +72,7 @@ class Folder:
 
     def config(self) -> dict[str, Any]:
         """What is run; empty before anything is."""
-        return self._content(self.path / "loop.json", ("decoder", "trainer", "metric", "versions")) or {}
+        return self._content(self.path / "loop.json") or {}
 
     @property
     def metric(self) -> str:
@@ -72,7 +81,8 @@ class Folder:
 
     def result(self) -> dict[str, Any] | None:
         """How the run ended, None if it did not."""
-        return self._content(self.path / "result.json", ("reason", "rounds", "chosen", "scores"))
+        found = self._content(self.path / "result.json")
+        return None if found is None else {key: value for key, value in found.items() if key != "files"}
 
     @contextmanager
     def decoding(self, number: int) -> Iterator[Path]:
@@ -81,21 +91,30 @@ class Folder:
             yield beside
 
     def write(self, path: Path, content: Mapping[str, Any]) -> None:
-        """JSON, written beside its place and renamed."""
-        write_text(path, json.dumps(plain(content), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+        """JSON with a sum of its own, written beside its place and renamed."""
+        whole = sealed(plain(content))
+        write_text(path, json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
-    def _content(self, path: Path, needs: Sequence[str]) -> dict[str, Any] | None:
+    def _content(self, path: Path) -> dict[str, Any] | None:
         if not path.is_file():
             return None
-        remedy = _REMEDIES.get(path.name, "remove the folder of this round and resume")
-        try:
-            content = json.loads(decode(path, read_bytes(path)))
-        except (ValueError, RecursionError) as error:
-            raise FormatError(path, None, f"is damaged: {getattr(error, 'reason', error)}; {remedy}") from None
-        missing = [key for key in needs if not isinstance(content, dict) or key not in content]
-        if missing:
-            raise FormatError(path, None, f"is damaged: it has no {missing[0]!r}; {remedy}")
+        remedy = _remedy(path)
+        content = read_object(path, remedy)
+        check_record(path, content, remedy)
         return content
+
+    def check_sums(self) -> None:
+        """Every file that is still read is as it was written, or an error names it: of an ended run only the model."""
+        if self.result() is None:
+            rounds = sorted(path for path in (self.path / "rounds").iterdir() if path.name.isdigit())
+            for path in (folder / name for folder in rounds for name in ("decoded.json", "trained.json")):
+                self._check_files(path, _remedy(path))
+        self._check_files(self.path / "result.json", "remove result.json and resume")
+
+    def _check_files(self, record: Path, remedy: str) -> None:
+        """The files that one record lists; earlier versions listed none."""
+        files = (self._content(record) or {}).get("files", {})
+        check_files(record.parent, list(files), files, remedy=remedy)
 
     # opening -------------------------------------------------------------------------------------------------
 
@@ -116,7 +135,9 @@ class Folder:
                 self.write(self.path / "loop.json", {**wanted, "versions": versions(), "begun": begun})
                 yield []
             else:
-                yield _compare(self.path, before, wanted)
+                changes = _compare(self.path, before, wanted)
+                self.check_sums()
+                yield changes
 
     def _begun(self) -> dict[str, Any] | None:
         """What a run with something decoded was begun with; before that there is nothing to lose, so it may change."""

@@ -16,11 +16,12 @@ class Inputs:
 
     `references` has one sequence of texts a segment, in the decoder's order in the first round, or is a function of
     the ids of the segments; later rounds may have another order, or fewer segments. None where the decoder's lists
-    carry their own.
+    carry their own. `each`: how many references a segment has, where `references` does not tell; None: not known.
     """
 
     segments: Any
     references: References | Callable[[Sequence[str]], References] | None = None
+    each: int | None = None
 
     def __post_init__(self) -> None:
         if self.references is None or callable(self.references):
@@ -30,6 +31,14 @@ class Inputs:
             raise ParameterError(
                 f"'references' of Inputs must be a sequence of texts a segment, got {bare!r}; [{bare!r}]?"
             )
+
+    @property
+    def references_each(self) -> int:
+        """References of each segment, as signatures of metrics tell; -1 where they differ or are not known."""
+        if self.references is None or callable(self.references):
+            return -1 if self.each is None else self.each
+        counts = {len(each) for each in self.references}
+        return counts.pop() if len(counts) == 1 else -1
 
     def references_of(self, ids: Sequence[str], known: Sequence[str]) -> References:
         """References of the ids of one round; those `known` of the first say whose they are, not the order of now."""

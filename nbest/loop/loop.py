@@ -21,6 +21,7 @@ from nbest.loop.keeping import FORESTS, best_lists, keep_forests, keep_lists
 from nbest.loop.pool import assemble, ids_of
 from nbest.loop.report import told, write_report
 from nbest.model import LogLinear, load
+from nbest.systems.directory import sizes_and_sums
 from nbest.trainers.base import describe
 from nbest.trainers.cobleu import MaxCoBLEU
 from nbest.trainers.lowdim import LowDim
@@ -108,7 +109,7 @@ class Loop:
         return {
             "decoder": describe_decoder(self.decoder),
             "trainer": describe(self.trainer),
-            "metric": f"{self.metric.name}|{self.metric.signature()}",
+            "metric": f"{self.metric.name}|{self.metric.signature(sets['dev'].references_each)}",
             "start": dict(first),
             "sets": list(sets),
             **own,
@@ -150,7 +151,7 @@ class Loop:
                 seconds = time.perf_counter() - begin
                 rows[name] = {**self._kept(beside / name, number, name, found, weights), "seconds": round(seconds, 3)}
                 del found
-            content = {"weights": dict(weights), **rows, "new": rows["dev"]["new"]}
+            content = {"weights": dict(weights), **rows, "new": rows["dev"]["new"], "files": sizes_and_sums(beside)}
             self.place.write(beside / "decoded.json", content)
 
     def _known_ids(self, number: int, name: str) -> tuple[str, ...]:
@@ -198,6 +199,7 @@ class Loop:
             "pool": _sizes(dev),
             "seconds": {"load": round(loaded - begin, 3), "train": round(time.perf_counter() - loaded, 3)},
             **({"grid": rows} if rows else {}),
+            "files": sizes_and_sums(folder, ["model.json"]),
         }
         self.place.write(folder / "trained.json", content)
 
@@ -236,7 +238,8 @@ class Loop:
         model.save(self.place.path / "model.json")
         content = {"reason": reason, "rounds": last - 1, "chosen": at, "scores": scores}
         write_report(self.place, content)
-        self.place.write(self.place.path / "result.json", content)
+        files = sizes_and_sums(self.place.path, ["model.json"])
+        self.place.write(self.place.path / "result.json", {**content, "files": files})
 
     def _gamma(self, model: LogLinear, number: int) -> float:
         """Sharpness for consensus decisions, on the candidates of the first round and those new in the model's own."""

@@ -8,7 +8,8 @@
     text.npy, bounds.npy            [B] bytes of all texts, [H+1] where each begins
     sparse.*.npy, in segments.json "sparse_names"     where there are sparse features
 
-Nothing of a part stays in memory: arrays are mapped, and those that training needs are put together for it.
+Nothing of a part stays in memory: arrays are mapped, and those that training needs are put together for it. Sums of
+these files are in the decoded.json of their round (nbest/loop/folder.py); here their numbers are checked.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from typing import Any
 import numpy as np
 
 from nbest import segments
+from nbest.arrays_file import map_array
 from nbest.corpus import NBest, Texts
 from nbest.corpus.operations import per_segment, unite_sparse
 from nbest.corpus.texts import concatenate
 from nbest.errors import FormatError, ParameterError
-from nbest.files import decode, read_bytes
+from nbest.sealed import read_object
+from nbest.systems.bounds import Bounds
 from nbest.types import Bools, Floats, Ints, Metric
 
 _SEGMENTS = ("ids", "feature_names", "references", "sources", "sparse_names")
@@ -38,7 +41,7 @@ def new_ones(keys: Ints, parts: Sequence[Path]) -> Bools:
     mask = np.zeros(len(keys), bool)
     mask[np.unique(keys, return_index=True)[1]] = True
     for part in parts:
-        mask &= ~np.isin(keys, _mapped(part, "hashes"))
+        mask &= ~np.isin(keys, _mapped(part, "hashes", "u8"))
     return mask
 
 
@@ -93,14 +96,21 @@ class _Head:
     @classmethod
     def of(cls, folder: Path) -> _Head:
         path = folder / "segments.json"
-        try:
-            content = json.loads(decode(path, read_bytes(path)))
-            ids, names, references, sources, sparse = (content[key] for key in _SEGMENTS)
-            offsets = np.array(_mapped(folder, "offsets", len(ids) + 1))
-        except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, FormatError) and error.path != str(path):
-                raise
-            raise FormatError(path, None, f"is damaged: {getattr(error, 'reason', error)}; {_REMEDY}") from None
+        content = read_object(path, _REMEDY)
+        missing = next((key for key in _SEGMENTS if key not in content), None)
+        missing = missing or next((key for key in _SEGMENTS[:2] if content[key] is None), None)
+        if missing is not None:
+            raise FormatError(path, None, f"is damaged: it has no {missing!r}; {_REMEDY}")
+        ids, names, references, sources, sparse = (content[key] for key in _SEGMENTS)
+        lists: dict[str, Any] = {"ids": ids, "feature_names": names, "sparse_names": sparse or []}
+        lists |= {} if sources is None else {"sources": sources}
+        lists |= {f"references of segment {i}": each for i, each in enumerate(_list(path, "references", references))}
+        for key, value in lists.items():
+            if not all(isinstance(text, str) for text in _list(path, key, value)):
+                raise FormatError(path, None, f"is damaged: {key!r} must be texts; {_REMEDY}")
+        for key, rows in (("references", references), ("sources", sources)):
+            if rows is not None and len(rows) != len(ids):
+                raise FormatError(path, None, f"is damaged: {key!r} must be of {len(ids)} segments; {_REMEDY}")
         return cls(
             folder,
             tuple(ids),
@@ -108,7 +118,7 @@ class _Head:
             None if references is None else tuple(tuple(each) for each in references),
             None if sources is None else tuple(sources),
             tuple(sparse or ()),
-            offsets,
+            _offsets(folder, "offsets", len(ids), len(_mapped(folder, "hashes", "u8"))),
         )
 
     @property
@@ -118,8 +128,10 @@ class _Head:
 
     def texts(self) -> Texts:
         """The texts, mapped."""
-        bounds = _mapped(self.folder, "bounds", self.hypotheses + 1)
-        return Texts(_mapped(self.folder, "text", int(bounds[-1])), bounds[:-1], bounds[1:])
+        text = _mapped(self.folder, "text", "u1")
+        bounds = _offsets(self.folder, "bounds", self.hypotheses, len(text))
+        _check_text(self.folder, text, bounds)
+        return Texts(text, bounds[:-1], bounds[1:])
 
     @property
     def sparse(self) -> Any:
@@ -128,22 +140,55 @@ class _Head:
             return None
         from scipy.sparse import csr_array
 
-        indptr = _mapped(self.folder, "sparse.indptr", self.hypotheses + 1)
-        data, indices = (_mapped(self.folder, f"sparse.{name}", int(indptr[-1])) for name in ("data", "indices"))
+        data = _mapped(self.folder, "sparse.data", "f8 f4")
+        indices = _mapped(self.folder, "sparse.indices", "i4 i8", len(data))
+        indptr = _offsets(self.folder, "sparse.indptr", self.hypotheses, len(data))
+        _bounds(self.folder, "sparse.indices").numbers("the columns", indices, len(self.sparse_names))
+        _bounds(self.folder, "sparse.data").finite("the values", data)
         return csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(self.sparse_names)))
 
 
-def _mapped(folder: Path, name: str, rows: int | None = None) -> Any:
+def _list(path: Path, key: str, value: Any) -> list[Any]:
+    """A list of segments.json; none where there is null."""
+    if value is not None and not isinstance(value, list):
+        raise FormatError(path, None, f"is damaged: {key!r} must be a list; {_REMEDY}")
+    return value or []
+
+
+def _bounds(folder: Path, name: str) -> Bounds:
+    return Bounds(folder / f"{name}.npy", _REMEDY)
+
+
+def _offsets(folder: Path, name: str, rows: int, end: int) -> Ints:
+    """[rows+1] offsets that end so, in memory."""
+    array = np.array(_mapped(folder, name, "i8 i4", rows + 1))
+    _bounds(folder, name).offsets("the offsets", array, rows, end)
+    return array
+
+
+def _check_text(folder: Path, text: Any, bounds: Ints) -> None:
+    """Every text is UTF-8 of its own: all of them together are, and none begins within a character."""
+    within = (text[bounds[:-1][bounds[:-1] < len(text)]] & 0xC0) == 0x80
+    try:
+        text.tobytes().decode("utf-8")
+    except UnicodeDecodeError:
+        within = np.ones(1, bool)
+    if within.any():
+        raise _bounds(folder, "text").fail("the texts", "be UTF-8")
+
+
+def _mapped(folder: Path, name: str, kinds: str, rows: int | None = None, axes: int = 1) -> Any:
+    """An array of one of these types, with so many rows and axes."""
     path = folder / f"{name}.npy"
     try:
-        if path.stat().st_size == 0:
-            raise ValueError("it is empty")
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if rows is not None and len(array) != rows:
-            raise ValueError(f"expected {rows} rows, got {len(array)}")
-    except (OSError, ValueError, EOFError, TypeError) as error:
-        raise FormatError(path, None, f"is damaged: {error}; {_REMEDY}") from None
-    return np.asarray(array)
+        array = map_array(path)
+    except FormatError as error:
+        raise FormatError(path, None, f"{error.reason}; {_REMEDY}") from None
+    wrong = array.ndim != axes or array.dtype not in kinds.split() or (rows is not None and len(array) != rows)
+    if wrong:
+        wanted = f"expected {kinds.replace(' ', ' or ')} of {'any' if rows is None else rows} rows with {axes} axes"
+        raise FormatError(path, None, f"is damaged: {wanted}, got {array.dtype} of {array.shape}; {_REMEDY}")
+    return array
 
 
 def ids_of(folder: Path) -> tuple[str, ...]:
@@ -208,12 +253,10 @@ def _order(rows: Sequence[Ints]) -> Ints:
 
 def _filled(parts: Sequence[_Head], name: str, rows: Sequence[Ints]) -> Floats:
     """An array of all parts, rows at their places."""
-    first = _mapped(parts[0].folder, name, parts[0].hypotheses)
-    out = np.empty((sum(len(row) for row in rows), *first.shape[1:]), first.dtype)
-    for part, row in zip(parts, rows, strict=True):
-        array = _mapped(part.folder, name, part.hypotheses)
-        if array.shape[1:] != out.shape[1:] or array.ndim != 2:
-            raise FormatError(part.folder / f"{name}.npy", None, f"is damaged: its shape is {array.shape}; {_REMEDY}")
+    arrays = [_mapped(part.folder, name, "f8 f4", part.hypotheses, 2) for part in parts]
+    out = np.empty((sum(len(row) for row in rows), *arrays[0].shape[1:]), arrays[0].dtype)
+    for part, row, array in zip(parts, rows, arrays, strict=True):
+        _bounds(part.folder, name).sizes("the rows", array, len(row), out.shape[1])
         out[row] = array
     return out
 

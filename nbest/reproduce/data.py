@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from nbest.arrays_file import read_npz
 from nbest.corpus import NBest
 from nbest.errors import FormatError, ParameterError
 from nbest.files import read_lines, write_text
@@ -16,6 +18,8 @@ from nbest.systems.translator import Translator
 from nbest.systems.translator_train import Settings, Training
 from nbest.types import Floats, Ints
 
+TOKENISING = ("sacremoses",)
+"""Packages that steps with a translator need."""
 BLEU_OF_TOKENS = BLEU(tokenize="none")
 """For texts that are the translator's own tokens, truecased."""
 
@@ -89,6 +93,22 @@ def chosen_stats(lists: NBest, choice: Ints) -> Floats:
     """[N, M] statistics of one hypothesis of each list; 0 where there is none (-1), so that rows stay in step."""
     stats, _ = lists.need_stats()
     return np.where((choice >= 0)[:, None], stats[choice], 0.0)
+
+
+def arrays_of(path: Path, names: Sequence[str], step: str) -> dict[str, np.ndarray]:
+    """Arrays of an .npz that a step left in `Run.work`, not packed."""
+    remedy = f"remove steps/{step}.json to have it made again"
+    if not path.is_file():
+        raise FormatError(path, None, f"was removed; {remedy}")
+    data = path.read_bytes()
+    try:
+        arrays = read_npz(path, data, most=len(data))
+    except FormatError as error:
+        raise FormatError(path, None, f"{error.reason}; {remedy}") from None
+    missing = next((name for name in names if name not in arrays), None)
+    if missing is not None:
+        raise FormatError(path, None, f"has no array {missing!r}; {remedy}")
+    return arrays
 
 
 # base systems -------------------------------------------------------------------------------------------------------

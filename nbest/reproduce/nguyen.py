@@ -8,6 +8,7 @@ from typing import Any
 
 from nbest.reproduce import nguyen_lists as lists
 from nbest.reproduce import nguyen_rows as rows
+from nbest.reproduce.data import TOKENISING
 from nbest.reproduce.nguyen_lists import Sizes
 from nbest.reproduce.nguyen_report import report
 from nbest.reproduce.run import Paper, Run, Step
@@ -26,7 +27,9 @@ def _of_pair(run: Run, pair: str) -> list[Step]:
 
     def step(name: str, minutes: float, work: Callable[..., dict[str, Any]], *given: Any) -> Step:
         # the name says what a step is of, so that --only can choose; a quick run is some thirty times smaller
-        return Step(f"{pair}-{name}", partial(work, run, pair, *given), minutes / 30 if run.quick else minutes)
+        packages = TOKENISING if work in (lists.decode_round, lists.decode_part, lists.decode_fold) else ()
+        cost = minutes / 30 if run.quick else minutes
+        return Step(f"{pair}-{name}", partial(work, run, pair, *given), cost, packages)
 
     def table(on: str) -> list[Step]:
         found = [step(f"{on}-{kind}", _MINUTES.get(kind, 8.0), rows.train_row, on, kind) for kind in rows.ROWS]

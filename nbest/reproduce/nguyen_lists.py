@@ -13,26 +13,27 @@ import numpy as np
 
 from nbest.corpus import NBest, Texts, Words, intern, merge
 from nbest.decisions import first
-from nbest.errors import ConvergenceWarning, FormatError, ParameterError
+from nbest.errors import ConvergenceWarning, ParameterError
 from nbest.files import read_lines
 from nbest.forests.kbest import kbest
 from nbest.formats import read, write
 from nbest.jackknife import fold_indices
 from nbest.model import LogLinear
-from nbest.reproduce.data import BLEU_OF_TOKENS, parallel, short, translator, translator_folder
+from nbest.reproduce.data import BLEU_OF_TOKENS, arrays_of, parallel, short, translator, translator_folder
 from nbest.reproduce.run import Run
 from nbest.segments import offsets_of, rows_of
 from nbest.systems.alignment_links import Links, read_links
-from nbest.systems.directory import read_manifest
 from nbest.systems.ngram_estimate import KneserNey
 from nbest.systems.phrases_extract import extract_phrases
 from nbest.systems.phrases_score import score_phrases
-from nbest.systems.translator import FORMAT, Translator
+from nbest.systems.translator import Translator
+from nbest.systems.translator_train import settings_of
 from nbest.trainers import SoftBLEU
 from nbest.trainers.sharpness import spread
 from nbest.types import Ints
 
 METRIC = BLEU_OF_TOKENS
+_KEPT = ("offsets", "features", "stats", "names")  # arrays of lists that training needs
 _BATCH = 100  # sentences whose forests are held at a time
 _WORDS = 40  # of a sentence, each side, at most
 
@@ -177,16 +178,16 @@ def without_fold(system: Translator, folder: Path, rows: Ints, threads: int | No
     missing = next((name for name in ("source.txt", "target.txt", "links.txt") if not (work / name).is_file()), None)
     if missing is not None:
         raise ParameterError(f"{work} has no {missing}, which folds need; train the translator {folder.name} again")
-    settings = read_manifest(folder, FORMAT, "translator", "train it to the end")["settings"]
+    settings = settings_of(folder)
     lines = [read_lines(work / f"{side}.txt") for side in ("source", "target")]
     ((source,), source_words), ((target,), target_words) = (intern(Texts.of(side)) for side in lines)
     links = read_links(work / "links.txt", source, target)
     counts = extract_phrases(
-        _rows(source, rows), _rows(target, rows), _links(links, rows), longest=settings["longest"], threads=threads
+        _rows(source, rows), _rows(target, rows), _links(links, rows), longest=settings.longest, threads=threads
     )
-    table = score_phrases(counts, source_words, target_words, options=settings["options"], threads=threads)
+    table = score_phrases(counts, source_words, target_words, options=settings.options, threads=threads)
     kept = [lines[1][i] for i in rows if lines[1][i]]
-    return replace(system, table=table, lm=KneserNey(settings["lm_order"]).fit(Texts.of(kept)))
+    return replace(system, table=table, lm=KneserNey(settings.lm_order).fit(Texts.of(kept)))
 
 
 def _rows(words: Words, rows: Ints) -> Words:
@@ -207,7 +208,8 @@ def keep(run: Run, pair: str, name: str, lists: NBest) -> None:
     write(lists, _lists(run, pair, name))
     stats, _ = lists.need_stats()
     names = np.array(lists.feature_names)
-    np.savez(_arrays(run, pair, name), offsets=lists.offsets, features=lists.features, stats=stats, names=names)
+    arrays = zip(_KEPT, (lists.offsets, lists.features, stats, names), strict=True)
+    np.savez(_arrays(run, pair, name), **dict(arrays))  # type: ignore[arg-type]
 
 
 def kept(run: Run, pair: str, *names: str) -> NBest:
@@ -215,11 +217,7 @@ def kept(run: Run, pair: str, *names: str) -> NBest:
     parts = []
     for name in names:
         run.need(f"{pair}-{name}")
-        path = _arrays(run, pair, name)
-        if not path.is_file():
-            raise FormatError(path, None, f"was removed; remove steps/{pair}-{name}.json to have it made again")
-        with np.load(path, allow_pickle=False) as arrays:
-            parts.append({key: arrays[key] for key in arrays.files})
+        parts.append(arrays_of(_arrays(run, pair, name), _KEPT, f"{pair}-{name}"))
     lengths = np.concatenate([np.diff(part["offsets"]) for part in parts])
     return NBest(
         offsets=offsets_of(lengths),

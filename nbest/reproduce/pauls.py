@@ -12,6 +12,7 @@ import numpy as np
 from nbest.corpus import NBest, Texts
 from nbest.metrics import BLEU
 from nbest.model import LogLinear
+from nbest.reproduce.data import TOKENISING
 from nbest.reproduce.pauls_report import METHODS, PAIRS, report
 from nbest.reproduce.pauls_tuning import Pair
 from nbest.reproduce.run import Paper, Run, Step
@@ -35,10 +36,10 @@ def steps(run: Run) -> list[Step]:
     found = [Step("example", example, 0.1)]
     for name in PAIRS:
         pair = Pair(run, name)
-        found.append(Step(f"{name}-translator", partial(_sizes, pair), 0.5 if run.quick else 8.0))
+        found.append(Step(f"{name}-translator", partial(_sizes, pair), 0.5 if run.quick else 8.0, TOKENISING))
         for method in METHODS:
             work, full, quick = _WORK[method]
-            found.append(Step(f"{name}-{method}", partial(work, pair), quick if run.quick else full))
+            found.append(Step(f"{name}-{method}", partial(work, pair), quick if run.quick else full, TOKENISING))
         found.append(Step(f"{name}-path", partial(_path, pair), 0.3 if run.quick else 10.0))
     return found
 

@@ -16,7 +16,7 @@ from nbest.files import replacing
 from nbest.forests.kbest import kbest
 from nbest.formats import read_forests, write, write_forests
 from nbest.model import LogLinear
-from nbest.reproduce.data import BLEU_OF_TOKENS, chosen_stats, parallel, short, translator
+from nbest.reproduce.data import BLEU_OF_TOKENS, arrays_of, chosen_stats, parallel, short, translator
 from nbest.reproduce.run import Run
 from nbest.significance import permutation
 from nbest.systems.translator import DEFAULT_WEIGHTS, Translator
@@ -177,9 +177,9 @@ class Pair:
             return {}
         self.run.need(f"{self.name}-{COMPARED}")
         samples, seed = self.run.size(2000, 1000), self.run.seed
-        with np.load(self._path(f"{COMPARED}.test.npz")) as other:
-            pairs = {decision: (other[decision], stats) for decision, stats in chosen.items()}
-            tests = {key: permutation(BLEU_OF_TOKENS, *pair, samples=samples, seed=seed) for key, pair in pairs.items()}
+        other = arrays_of(self._path(f"{COMPARED}.test.npz"), list(chosen), f"{self.name}-{COMPARED}")
+        pairs = {decision: (other[decision], stats) for decision, stats in chosen.items()}
+        tests = {key: permutation(BLEU_OF_TOKENS, *pair, samples=samples, seed=seed) for key, pair in pairs.items()}
         return {"p": {decision: test.p for decision, test in tests.items()}}
 
 

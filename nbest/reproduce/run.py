@@ -13,15 +13,19 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from nbest.errors import FormatError, ParameterError
-from nbest.files import decode, read_bytes, write_text
+from nbest.errors import CapabilityError, FormatError, ParameterError
+from nbest.files import write_text
 from nbest.model import versions
 from nbest.reproduce.report import Report
+from nbest.sealed import read_object, sealed
 from nbest.studies.base import plain
+from nbest.systems.directory import is_number
 
+_EXTRAS = {"sacremoses": "mt"}  # of pyproject.toml
 Progress = Callable[[int, int], None]
 
 
@@ -30,12 +34,14 @@ class Step:
     """One piece of work: a name of its own, what it costs about, and what does it.
 
     `work()` returns what JSON can hold. It may read results of earlier steps (`Run.need`) and files in `Run.work`;
-    what it writes there is complete when it returns, and it must be possible to do it again.
+    what it writes there is complete when it returns, and it must be possible to do it again. `packages`: those that it
+    imports beyond what nbest always needs; a run does not begin without them.
     """
 
     name: str
     work: Callable[[], dict[str, Any]]
     minutes: float = 1.0
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ class Run:
 
     def result(self, name: str) -> dict[str, Any] | None:
         """What a step found, None where it was not run yet."""
-        path = self.folder / "steps" / f"{name}.json"
-        return _read(path)["result"] if path.is_file() else None
+        found = self._step(name)
+        return None if found is None else dict(found["result"])
 
     def need(self, name: str) -> dict[str, Any]:
         """What a step found that must have been run before."""
@@ -91,8 +97,17 @@ class Run:
 
     def seconds(self, name: str) -> float | None:
         """How long a step took, None where it was not run yet."""
+        found = self._step(name)
+        return None if found is None else float(found["seconds"])
+
+    def _step(self, name: str) -> dict[str, Any] | None:
         path = self.folder / "steps" / f"{name}.json"
-        return float(_read(path)["seconds"]) if path.is_file() else None
+        if not path.is_file():
+            return None
+        content = _read(path)
+        if not isinstance(content.get("result"), dict) or not is_number(content.get("seconds")):
+            raise FormatError(path, None, "is damaged: it has no result; remove it to have it made again")
+        return content
 
     def reproduce(self, paper: Paper, *, resume: bool = False, only: Sequence[str] = ()) -> None:
         """Run the steps that have no result yet, in their order, and write the report after each.
@@ -101,6 +116,7 @@ class Run:
         """
         steps = paper.steps(self)
         chosen = select(steps, only)
+        check_packages([step for step in chosen if self.seconds(step.name) is None])
         self._open(paper, resume)
         todo = [step for step in chosen if self.seconds(step.name) is None]
         self.say(f"{len(chosen) - len(todo)} of {len(chosen)} steps are done; about {self._left(steps, todo)} left")
@@ -111,7 +127,7 @@ class Run:
             begin = time.perf_counter()
             result = step.work()
             content = {"result": plain(result), "seconds": round(time.perf_counter() - begin, 3)}
-            text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+            text = json.dumps(sealed(content), ensure_ascii=False, allow_nan=False)
             write_text(self.folder / "steps" / f"{step.name}.json", text + "\n")
             self._report(paper, steps)
 
@@ -143,7 +159,8 @@ class Run:
             raise ParameterError(f"{self.folder} is there and holds no run; give a new directory")
         _make(self.folder, "--output")
         if not path.is_file():  # first of all, so that a run that is killed here can be resumed
-            write_text(path, json.dumps({**kept, **self._places(), "versions": versions()}, indent=1) + "\n")
+            content = sealed({**kept, **self._places(), "versions": versions()})
+            write_text(path, json.dumps(content, indent=1) + "\n")
         for part, option in ((self.folder / "steps", "--output"), (self.work, "--output"), (self.base, "--systems")):
             _make(part, option)
 
@@ -171,6 +188,26 @@ def select(steps: Sequence[Step], only: Sequence[str]) -> list[Step]:
     return [step for step in steps if not only or any(fnmatch(step.name, pattern) for pattern in only)]
 
 
+def check_packages(steps: Sequence[Step]) -> None:
+    """An error that says what to install, where steps need packages that are not there."""
+    for package in dict.fromkeys(package for step in steps for package in step.packages):
+        if not _is_there(package):
+            needing = [step.name for step in steps if package in step.packages]
+            extra = f"pip install 'nbest[{_EXTRAS[package]}]'" if package in _EXTRAS else f"pip install {package}"
+            raise CapabilityError(
+                f"{len(needing)} of {len(steps)} steps need the package {package}, the first of them {needing[0]}; "
+                f"install it ({extra}), or choose other steps with --only"
+            )
+
+
+def _is_there(package: str) -> bool:
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
+
+
 def duration(seconds: float) -> str:
     """Seconds for people."""
     if seconds < 90:
@@ -192,12 +229,4 @@ def _make(folder: Path, option: str) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(decode(path, read_bytes(path)))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(path, None, f"is damaged: {error}; remove it to have it made again") from None
-    if not isinstance(content, dict):
-        raise FormatError(path, None, "is damaged: expected an object; remove it to have it made again")
-    return content
+    return read_object(path, "remove it to have it made again")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from nbest.arrays_file import map_array
 from nbest.corpus import NBest
 from nbest.decisions import first
 from nbest.decoders import SystemDecoder
@@ -22,7 +23,7 @@ from nbest.loop.loop import Loop
 from nbest.loop.report import rows_of
 from nbest.metrics import LAS
 from nbest.model import load
-from nbest.reproduce.data import BLEU_OF_TOKENS, chosen_stats
+from nbest.reproduce.data import BLEU_OF_TOKENS, TOKENISING, chosen_stats
 from nbest.reproduce.run import Paper, Run, Step
 from nbest.reproduce.smith_eisner_report import LARGE, PAIRS, report
 from nbest.reproduce.smith_eisner_tasks import TREEBANKS, Task, parsing, train_experts, train_translator, translation
@@ -75,11 +76,12 @@ def _steps(run: Run) -> list[Step]:
     steps: list[Step] = []
     for pair in PAIRS[:1] if run.quick else PAIRS:
         slow = 1.0 if pair == "fi-en" else 6.0
-        steps.append(Step(f"{pair}-translator", partial(train_translator, run, pair), run.size(5, 1)))
+        steps.append(Step(f"{pair}-translator", partial(train_translator, run, pair), run.size(5, 1), TOKENISING))
         for name in METHODS:
-            steps.append(Step(f"{pair}-{name}", partial(_tuned, run, pair, name), slow * run.size(10, 2) / 10))
+            minutes = slow * run.size(10, 2) / 10
+            steps.append(Step(f"{pair}-{name}", partial(_tuned, run, pair, name), minutes, TOKENISING))
         steps.append(Step(f"{pair}-tests", partial(_compared, run, pair, tuple(METHODS)), 0.2))
-        steps.append(Step(f"{pair}-figures", partial(_figures, run, pair), 0.5))
+        steps.append(Step(f"{pair}-figures", partial(_figures, run, pair), 0.5, TOKENISING))
     for language in ("sl",) if run.quick else TREEBANKS:
         steps.append(Step(f"{language}-parser", partial(train_experts, run, language), run.size(5, 1)))
         for name in PARSING:
@@ -89,7 +91,8 @@ def _steps(run: Run) -> list[Step]:
         for pair in PAIRS:
             slow = 8.0 if pair == "fi-en" else 40.0
             for name in LARGE:
-                steps.append(Step(f"{pair}-large-{name}", partial(_tuned, run, pair, name, large=True), slow))
+                work = partial(_tuned, run, pair, name, large=True)
+                steps.append(Step(f"{pair}-large-{name}", work, slow, TOKENISING))
             names = tuple(f"large-{name}" for name in LARGE)
             steps.append(Step(f"{pair}-large-tests", partial(_compared, run, pair, names), 0.2))
     return steps
@@ -162,7 +165,7 @@ def _compared(run: Run, task_name: str, names: tuple[str, ...]) -> dict[str, Any
     stats = {}
     for name in names:
         run.need(f"{task_name}-{name}")
-        stats[name] = np.load(run.work / f"{task_name}-{name}" / "test.npy", allow_pickle=False)
+        stats[name] = map_array(run.work / f"{task_name}-{name}" / "test.npy")
     found = {}
     for one, other in combinations(names, 2):
         found[f"{one} {other}"] = permutation(metric, stats[one], stats[other], samples=1000).p

@@ -27,9 +27,10 @@ from nbest.systems.ngram_query import START
 from nbest.systems.ngram_tables import RepeatedError, Table, build
 from nbest.types import Floats, Ints
 
-_COUNT = re.compile(rb"[ \t]*ngram[ \t]+(\d+)[ \t]*=[ \t]*(\d+)[ \t\r]*$")
+_COUNT = re.compile(rb"[ \t]*ngram[ \t]+(\d{1,9})[ \t]*=[ \t]*(\d{1,30})[ \t\r]*$")
 _LOG10 = np.log(10.0)
 _ZERO = -98.99
+_LARGEST = 99.0  # of the logarithm of a backoff: what is more is no backoff, and would overflow
 
 
 def read_arpa(
@@ -133,7 +134,7 @@ class _File:
     def section(self, n: int, size: int, words: _Words | None) -> _Section:
         """The n-grams of order n; without `words`, rows hold the place and the end of each word."""
         self.head(n)
-        if size > len(self.data):
+        if size * 2 * (n + 1) > len(self.data) + 1:  # a field has a character and a blank after it
             raise self.fail(self.begin, f"the head of the file announces {size} {n}-grams, more than it can hold")
         rows = np.empty((size, 2 if words is None else n), np.int64 if words is None else np.int32)
         logprobs, backoffs, places = np.empty(size), np.zeros(size), np.empty(size, np.int64)
@@ -142,13 +143,15 @@ class _File:
         done, self.at, wrong = scan_section(self.buffer, self.at, n, known, rows, logprobs, backoffs, places)
         if wrong:
             raise self.fail(self.at, _reason(wrong, n, size, done))
-        self._check(logprobs, places)
+        self._check(logprobs, backoffs, places)
         return _Section(rows, _natural(np.minimum(logprobs, 0.0)), _natural(backoffs), places)
 
-    def _check(self, logprobs: Floats, places: Ints) -> None:
-        odd = np.flatnonzero(logprobs > 1e-4)
-        if len(odd):
-            raise self.fail(places[odd[0]], f"a log10 probability must be <= 0, got {logprobs[odd[0]]:g}")
+    def _check(self, logprobs: Floats, backoffs: Floats, places: Ints) -> None:
+        for what, values, most in (("probability", logprobs, 1e-4), ("backoff", backoffs, _LARGEST)):
+            odd = np.flatnonzero(values > most)
+            if len(odd):
+                rule = f"a log10 {what} must be <= {most:.0f}"
+                raise self.fail(places[odd[0]], f"{rule}, got {values[odd[0]]:g}")
 
     def vocabulary(self, size: int) -> tuple[tuple[str, ...], _Words, Table]:
         """The words of the file after `SPECIAL`, how they are found, and their table."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from nbest.errors import FormatError, ParameterError
 from nbest.files import replacing
+from nbest.systems.bounds import Bounds
 from nbest.systems.ngram import LanguageModel
 from nbest.systems.ngram_arpa_read import read_arpa
 from nbest.systems.ngram_arpa_write import write_arpa
@@ -141,10 +142,12 @@ def _head(path: str | Path, data: mmap.mmap) -> tuple[Mapping[str, Any], int]:
 
 
 def _sound(path: str | Path, model: LanguageModel) -> LanguageModel:
-    """The model, if no query can leave its arrays."""
-    children, levels = model.children, model.levels
-    rising = (np.diff(children) >= 0).all() and (np.diff(levels) >= 0).all()
-    inside = len(model.words) == 0 or (model.words.min() >= 0 and model.words.max() < len(model.vocabulary))
-    if not (rising and inside and levels[0] == 0 and children[0] == levels[1] and children[-1] == levels[-1]):
-        raise FormatError(path, None, "damaged: its n-grams do not fit each other")
+    """The model, if no query can leave its arrays: the children of an order are the n-grams of the next."""
+    bounds, children, levels = Bounds(path, "make it again"), model.children, model.levels
+    bounds.offsets("levels", levels, len(levels) - 1, len(model.words))
+    if not (children[1:] >= children[:-1]).all() or not np.array_equal(children[levels[:-1]], levels[1:]):
+        raise bounds.fail("children", "be the n-grams of the next order, each once")
+    bounds.numbers("words", model.words, len(model.vocabulary))
+    bounds.logarithms("logprobs", model.logprobs)
+    bounds.logarithms("backoffs", model.backoffs)
     return model

@@ -1,7 +1,7 @@
 """A parser on disk: a directory that is written beside its place and renamed.
 
 manifest.json      {"format": "nbest-parser/1", "names": [...], "labels": [...], "tags": [...], "arc_size": n,
-                   "weights": {name: w}, "files": {name: {"bytes": n, "sha256": h}}, ...}
+                   "weights": {name: w}, "files": {name: {"bytes": n, "sha256": h}}, ..., "sha256": of all this}
 frequent.txt       frequent forms, one a line
 templates.npy      features of the experts
 options.npy        labels of arcs by tags, with
@@ -20,15 +20,19 @@ import numpy as np
 from nbest import __version__
 from nbest.errors import FormatError
 from nbest.files import decode, split_lines
+from nbest.formats.base import shown
 from nbest.model import LogLinear
 from nbest.model import load as load_model
+from nbest.systems.bounds import Bounds
 from nbest.systems.directory import (
     MANIFEST,
-    check_file,
+    check_files,
     mapped,
+    numbers_by_name,
     read_manifest,
     replacing_directory,
     sizes_and_sums,
+    strings,
     write_manifest,
 )
 from nbest.systems.parser import Parser
@@ -43,7 +47,7 @@ _ARRAYS: dict[str, tuple[type, int]] = {
     "option-offsets.npy": (np.int64, 1),
     "tables.npy": (np.float32, 2),
 }
-_WORDS = "frequent.txt"
+_WORDS, _TABLES = "frequent.txt", "tables.npy"
 
 
 def save(parser: Parser, path: str | Path) -> None:
@@ -77,46 +81,32 @@ def check_place(path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Parser:
-    """The parser of a directory; small files are checked against their sums, the tables by their size."""
+    """The parser of a directory; all files are checked against the manifest."""
     folder = Path(path)
     manifest = read_manifest(folder, FORMAT, "parser", "make one with nbest train parser")
-    names, labels, tags = (_strings(folder, manifest, key) for key in ("names", "labels", "tags"))
-    files = manifest.get("files")
-    words = check_file(folder, _WORDS, files, verify=True)
-    arrays = {
-        name: mapped(check_file(folder, name, files, verify=name != "tables.npy"), *kind)
-        for name, kind in _ARRAYS.items()
-    }
+    names, labels, tags = (strings(folder / MANIFEST, manifest.get(key), key) for key in ("names", "labels", "tags"))
+    places = check_files(folder, (_WORDS, *_ARRAYS), manifest.get("files"))
+    arrays = {name: mapped(places[name], *kind) for name, kind in _ARRAYS.items()}
+    words = decode(places[_WORDS], places[_WORDS].read_bytes())
+    small = {name: np.array(array) for name, array in arrays.items() if name != _TABLES}
     parser = Parser(
         names,
         labels,
-        Vocabulary(tags, tuple(split_lines(decode(words, words.read_bytes())))),
-        Options(_plain(arrays["option-offsets.npy"]), _plain(arrays["options.npy"])),
-        _plain(arrays["templates.npy"]),
-        arrays["tables.npy"].view(np.ndarray),
+        Vocabulary(tags, tuple(split_lines(words))),
+        Options(small["option-offsets.npy"], small["options.npy"]),
+        small["templates.npy"],
+        arrays[_TABLES],
         _arc_size(folder, manifest),
         _weights(folder, manifest, names),
     )
-    _check_sizes(folder, parser)
+    _check(folder, parser)
     return parser
-
-
-def _plain(array: Any) -> Any:
-    """A small array in memory."""
-    return np.array(array)
-
-
-def _strings(folder: Path, manifest: dict[str, Any], key: str) -> tuple[str, ...]:
-    value = manifest.get(key)
-    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-        raise FormatError(folder / MANIFEST, None, f"expected a list of names as {key!r}; train the parser again")
-    return tuple(value)
 
 
 def _arc_size(folder: Path, manifest: dict[str, Any]) -> int:
     size = manifest.get("arc_size")
-    if not isinstance(size, int) or size < 1 or size & (size - 1):
-        raise FormatError(folder / MANIFEST, None, f"'arc_size' must be a power of 2, got {size!r}")
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1 or size & (size - 1):
+        raise FormatError(folder / MANIFEST, None, f"'arc_size' must be a power of 2, got {shown(size)}")
     return size
 
 
@@ -124,10 +114,7 @@ def _weights(folder: Path, manifest: dict[str, Any], names: tuple[str, ...]) -> 
     """Those of weights.json, or else of the manifest."""
     path = folder / WEIGHTS
     if not path.is_file():
-        own = manifest.get("weights")
-        if not isinstance(own, dict) or not all(name in names and _is_number(own[name]) for name in own):
-            raise FormatError(folder / MANIFEST, None, "'weights' must be a number for each expert")
-        return own
+        return numbers_by_name(folder / MANIFEST, manifest.get("weights"), names)
     model: LogLinear = load_model(path)
     strange = next((name for name in model.weights if name not in names), None)
     if strange is not None:
@@ -135,28 +122,19 @@ def _weights(folder: Path, manifest: dict[str, Any], names: tuple[str, ...]) -> 
     return dict(model.weights)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and bool(np.isfinite(value))
-
-
-def _check_sizes(folder: Path, parser: Parser) -> None:
-    """Arrays that a kernel would read past the end of."""
-    offsets, labels, templates = parser.options.offsets, parser.options.labels, parser.templates
-    rows, size = parser.rows, len(parser.labels)
-    tags = parser.vocabulary.tag_count
-    fits = (
-        len(offsets) == tags * tags * 2 + 1
-        and offsets[0] == 0
-        and bool((np.diff(offsets) > 0).all())
-        and offsets[-1] == len(labels)
-        and bool(((labels >= 0) & (labels < size)).all())
-        and len(parser.tables) == len(parser.names)
-        and rows >= 1
-        and rows & (rows - 1) == 0
-        and parser.arc_size + rows * size == parser.tables.shape[1]
-        and templates.shape[1] == 5
-        and bool((np.diff(templates[:, 0]) >= 0).all())
-        and bool(((templates >= 0) & (templates < [len(parser.names), 2, *2 * [1 << len(COLUMNS)], KIND_COUNT])).all())
-    )
-    if not fits:
-        raise FormatError(folder, None, "its files do not fit together; train the parser again")
+def _check(folder: Path, parser: Parser) -> None:
+    """No kernel reads past the end of an array."""
+    bounds = Bounds(folder, "train the parser again")
+    options, templates, experts = parser.options, parser.templates, len(parser.names)
+    labels, tags, rows = len(parser.labels), parser.vocabulary.tag_count, parser.rows
+    bounds.offsets("option-offsets.npy", options.offsets, tags * tags * 2, len(options.labels), empty=False)
+    bounds.numbers("options.npy", options.labels, labels)
+    bounds.sizes(_TABLES, parser.tables, experts, parser.arc_size + rows * labels)
+    if rows < 1 or rows & (rows - 1):
+        raise bounds.fail(_TABLES, f"have a power of 2 of rows of {labels} labels")
+    bounds.finite(_TABLES, parser.tables)
+    bounds.sizes("templates.npy", templates, len(templates), 5)
+    for column, below in zip(templates.T, (experts, 2, *2 * [1 << len(COLUMNS)], KIND_COUNT), strict=True):
+        bounds.numbers("templates.npy", column, below)
+    if not (templates[1:, 0] >= templates[:-1, 0]).all():
+        raise bounds.fail("templates.npy", "be in the order of the experts")

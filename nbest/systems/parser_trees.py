@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nbest.errors import FormatError, ParameterError
+from nbest.formats.base import shown
 from nbest.formats.conllu import NO_HEAD, Sentence
 
 
@@ -17,8 +18,8 @@ def text_of(heads: Sequence[int], deprels: Sequence[str]) -> str:
 def tree_of(text: str) -> tuple[list[int], list[str]]:
     """Heads and relations of a text; the first colon of a word parts them."""
     parts = [word.partition(":") for word in text.split()]
-    if any(not head.isascii() or not head.isdecimal() or not deprel for head, _, deprel in parts):
-        raise ParameterError(f"a tree is a row of words such as 2:det 0:root, got {text!r}")
+    if any(not head.isascii() or not head.isdecimal() or len(head) > 9 or not deprel for head, _, deprel in parts):
+        raise ParameterError(f"a tree is a row of words such as 2:det 0:root, got {shown(text)}")
     return [int(head) for head, _, _ in parts], [deprel for _, _, deprel in parts]
 
 

@@ -96,8 +96,8 @@ class PhraseTable:
         save(self, path)
 
     @staticmethod
-    def load(path: str | Path, *, verify: bool = False) -> PhraseTable:
-        """The memory-mapped table of a directory; `verify` also reads all of it to check its sums."""
+    def load(path: str | Path, *, verify: bool = True) -> PhraseTable:
+        """The memory-mapped table of a directory; without `verify` its sums are not compared."""
         from nbest.systems.phrases_files import load
 
         return load(path, verify=verify)

@@ -1,9 +1,8 @@
 """A phrase table on disk: a directory of raw .npy arrays, two word lists and a manifest.
 
 `manifest.json` holds `{"format": "nbest-phrases", "version": 1, "features": [...], "files": {name: {"bytes": n,
-"sha256": h}}}`. Arrays are memory-mapped, so loading takes the time of reading the word lists. The directory is
-written beside its place and renamed. Sizes are checked at every load, which finds files cut short; the sums with
-`verify`.
+"sha256": h}}, "sha256": of all this}`. Arrays are memory-mapped. The directory is written beside its place and
+renamed. Loading compares sizes and sums and checks that no number leads out of its array.
 """
 
 from __future__ import annotations
@@ -15,9 +14,11 @@ import numpy as np
 
 from nbest.errors import FormatError
 from nbest.files import read_lines
+from nbest.formats.base import shown
+from nbest.systems.bounds import Bounds
 from nbest.systems.directory import (
     MANIFEST,
-    check_file,
+    check_files,
     mapped,
     read_manifest,
     replacing_directory,
@@ -58,32 +59,34 @@ def _write(table: PhraseTable, folder: Path) -> None:
     write_manifest(folder, {"format": FORMAT, "version": VERSION, "features": list(FEATURES), "files": files})
 
 
-def load(path: str | Path, *, verify: bool = False) -> PhraseTable:
-    """The table of a directory, memory-mapped; what is missing, cut short or of another version is a FormatError."""
+def load(path: str | Path, *, verify: bool = True) -> PhraseTable:
+    """The table of a directory, memory-mapped; what is missing, damaged or of another version is a FormatError.
+
+    Without `verify` the sums are left out, and a changed number may go unseen; none leads out of its array.
+    """
     folder = Path(path)
     manifest = read_manifest(folder, FORMAT, "phrase table", "make one with PhraseTable.save")
     if manifest.get("version") != VERSION or manifest.get("features") != list(FEATURES):
-        wanted, got = f"expected version {VERSION} with features {FEATURES}", manifest.get("version")
+        wanted, got = f"expected version {VERSION} with features {FEATURES}", shown(manifest.get("version"))
         raise FormatError(folder / MANIFEST, None, f"{wanted}, got {got}; train it again")
-    files = manifest.get("files")
-    places = {n: check_file(folder, f"{n}.npy", files, verify=verify) for n in _ARRAYS}
-    texts = {n: check_file(folder, f"{n}.txt", files, verify=verify) for n in _WORDS}
-    arrays: dict[str, Any] = {n: mapped(place, *_ARRAYS[n]) for n, place in places.items()}
-    words: dict[str, Any] = {n: read_lines(place) for n, place in texts.items()}
+    names = [*(f"{name}.npy" for name in _ARRAYS), *(f"{name}.txt" for name in _WORDS)]
+    places = check_files(folder, names, manifest.get("files"), sums=verify)
+    arrays: dict[str, Any] = {name: mapped(places[f"{name}.npy"], *kind) for name, kind in _ARRAYS.items()}
+    words: dict[str, Any] = {name: read_lines(places[f"{name}.txt"]) for name in _WORDS}
     table = PhraseTable(**arrays, **words)
-    _check_sizes(folder, table)
+    _check(folder, table)
     return table
 
 
-def _check_sizes(folder: Path, table: PhraseTable) -> None:
-    pairs = len(table.targets)
-    fits = (
-        table.features.shape == (pairs, len(FEATURES))
-        and len(table.source_offsets) == len(table.option_offsets) >= 1
-        and len(table.target_offsets) >= 1
-        and table.option_offsets[-1] == pairs
-        and table.source_offsets[-1] == len(table.source_ids)
-        and table.target_offsets[-1] == len(table.target_ids)
-    )
-    if not fits:
-        raise FormatError(folder, None, "its arrays do not fit together; train the table again")
+def _check(folder: Path, table: PhraseTable) -> None:
+    """Nothing in the table leads out of it."""
+    bounds = Bounds(folder, "train the table again")
+    sources, targets, pairs = len(table.source_offsets) - 1, len(table.target_offsets) - 1, len(table.targets)
+    bounds.offsets("source_offsets", table.source_offsets, sources, len(table.source_ids), empty=False)
+    bounds.offsets("option_offsets", table.option_offsets, sources, pairs)
+    bounds.offsets("target_offsets", table.target_offsets, targets, len(table.target_ids), empty=False)
+    bounds.numbers("source_ids", table.source_ids, len(table.source_words))
+    bounds.numbers("target_ids", table.target_ids, len(table.target_words))
+    bounds.numbers("targets", table.targets, targets)
+    bounds.sizes("features", table.features, pairs, len(FEATURES))
+    bounds.finite("features", table.features)

@@ -1,7 +1,7 @@
 """A tagger on disk: a directory that is written beside its place and renamed.
 
 manifest.json   {"format": "nbest-tagger/1", "column": "xpos", "settings": {...}, "files": {name: {"bytes": n,
-                "sha256": h}}, ...}
+                "sha256": h}}, ..., "sha256": of all this}
 tags.txt        one a line, in the order of their numbers
 words.txt       words seen in training
 endings.txt     endings of rare words; a JSON string a line
@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
-import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,14 @@ from typing import Any
 import numpy as np
 
 from nbest import __version__
+from nbest.arrays_file import read_npz
 from nbest.errors import FormatError, ParameterError
-from nbest.files import decode, split_lines
+from nbest.files import read_lines
+from nbest.formats.base import shown
+from nbest.systems.bounds import Bounds
 from nbest.systems.directory import (
     MANIFEST,
-    check_file,
+    check_files,
     read_manifest,
     replacing_directory,
     sizes_and_sums,
@@ -41,6 +43,13 @@ _FILES = ("tags.txt", "words.txt", "endings.txt", "arrays.npz")
 _TRANSITIONS = Transitions._fields
 _LEXICON = tuple(f.name for f in fields(Lexicon) if f.name != "words")
 _SUFFIXES = ("offsets", "tags", "counts", "prior")
+_SMALL, _REAL = ("tags", "context_tags", "second", "third"), ("shares", "single", "pair", "triple", "prior")
+_KINDS: dict[str, type] = {
+    f"{part}.{name}": np.int32 if name in _SMALL else np.float64 if name in _REAL else np.int64
+    for part, names in (("transitions", _TRANSITIONS), ("lexicon", _LEXICON), ("suffixes", _SUFFIXES))
+    for name in names
+}
+"""Arrays and their types; each has one axis."""
 
 
 def save(tagger: Tagger, path: str | Path) -> None:
@@ -82,16 +91,16 @@ def load(path: str | Path) -> Tagger:
     """The tagger of a directory; files are checked against the manifest."""
     folder = Path(path)
     manifest = _manifest(folder)
-    data = {name: check_file(folder, name, manifest.get("files"), verify=True).read_bytes() for name in _FILES}
-    lines = {name: split_lines(decode(folder / name, data[name])) for name in _FILES if name.endswith(".txt")}
-    arrays = _arrays(folder / "arrays.npz", data["arrays.npz"])
+    places = check_files(folder, _FILES, manifest.get("files"))
+    lines = {name: read_lines(places[name]) for name in _FILES if name.endswith(".txt")}
+    arrays = _arrays(places["arrays.npz"])
     settings = Settings(**manifest["settings"])
     tagger = Tagger(
         tuple(lines["tags.txt"]),
         Transitions(**{name: arrays[f"transitions.{name}"] for name in _TRANSITIONS}),
         Lexicon(words=tuple(lines["words.txt"]), **{name: arrays[f"lexicon.{name}"] for name in _LEXICON}),
         Suffixes(
-            keys=tuple(json.loads(line) for line in lines["endings.txt"]),
+            keys=_endings(places["endings.txt"], lines["endings.txt"]),
             **{name: arrays[f"suffixes.{name}"] for name in _SUFFIXES},
             longest=settings.longest,
             weight=settings.weight,
@@ -99,53 +108,84 @@ def load(path: str | Path) -> Tagger:
         settings,
         manifest["column"],
     )
-    _check_sizes(folder, tagger)
+    _check(folder, tagger)
     return tagger
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
     manifest = read_manifest(folder, FORMAT, "tagger", "make one with nbest train tagger")
     path = folder / MANIFEST
+    settings = manifest.get("settings")
     try:
-        Settings(**manifest["settings"])
-    except (KeyError, TypeError, ParameterError) as error:
+        if not isinstance(settings, dict) or not all(isinstance(value, int | float) for value in settings.values()):
+            raise ParameterError(f"expected numbers, got {shown(settings)}")
+        Settings(**settings)
+    except (TypeError, ParameterError) as error:
         raise FormatError(path, None, f"its settings are not those of a tagger: {error}") from None
     if manifest.get("column") not in ("upos", "xpos"):
-        raise FormatError(path, None, f"'column' must be upos or xpos, got {manifest.get('column')!r}")
+        raise FormatError(path, None, f"'column' must be upos or xpos, got {shown(manifest.get('column'))}")
     return manifest
 
 
-def _arrays(path: Path, data: bytes) -> dict[str, np.ndarray]:
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as packed:
-            arrays = {name: packed[name] for name in packed.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise FormatError(path, None, f"is no file of plain arrays: {error}") from None
-    wanted = [f"{part}.{name}" for part, names in _PARTS.items() for name in names]
-    missing = next((name for name in wanted if name not in arrays), None)
-    if missing is not None:
-        raise FormatError(path, None, f"has no array {missing!r}; train the tagger again")
+def _endings(path: Path, lines: Sequence[str]) -> tuple[str, ...]:
+    keys = []
+    for number, line in enumerate(lines, 1):
+        try:
+            key = json.loads(line)
+        except (ValueError, RecursionError):
+            key = None
+        if not isinstance(key, str):
+            raise FormatError(path, number, f"expected an ending as a JSON string, got {shown(line)}")
+        keys.append(key)
+    return tuple(keys)
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    data = path.read_bytes()
+    arrays = read_npz(path, data, most=len(data))  # they are not packed
+    for name, kind in _KINDS.items():
+        if name not in arrays:
+            raise FormatError(path, None, f"has no array {name!r}; train the tagger again")
+        if arrays[name].dtype != kind or arrays[name].ndim != 1:
+            got = f"{arrays[name].dtype} with {arrays[name].ndim} axes"
+            raise FormatError(path, None, f"{name} must be {np.dtype(kind)} with 1 axis, got {got}")
     return arrays
 
 
-_PARTS = {"transitions": _TRANSITIONS, "lexicon": _LEXICON, "suffixes": _SUFFIXES}
+def _check(folder: Path, tagger: Tagger) -> None:
+    """No kernel reads past the end of an array, or divides by 0."""
+    bounds, size = Bounds(folder / "arrays.npz", "train the tagger again"), len(tagger.tags)
+    if not size:
+        raise FormatError(folder / "tags.txt", None, "has no tags; train the tagger again")
+    _check_transitions(bounds, tagger.transitions, size + 1)
+    words, endings = tagger.lexicon, tagger.suffixes
+    bounds.offsets("lexicon.offsets", words.offsets, len(words.words), len(words.tags))
+    bounds.numbers("lexicon.tags", words.tags, size)
+    bounds.offsets("lexicon.context_offsets", words.context_offsets, len(words.tags), len(words.context_tags))
+    bounds.numbers("lexicon.context_tags", words.context_tags, size + 1)
+    bounds.sizes("lexicon.counts", words.counts, len(words.tags))
+    bounds.sizes("lexicon.context_counts", words.context_counts, len(words.context_tags))
+    bounds.sizes("lexicon.tag_counts", words.tag_counts, size)
+    for name in ("counts", "context_counts", "tag_counts"):
+        bounds.counts(f"lexicon.{name}", getattr(words, name))
+    bounds.sizes("lexicon.shares", words.shares, 2)
+    bounds.shares("lexicon.shares", words.shares)
+    bounds.offsets("suffixes.offsets", endings.offsets, len(endings.keys), len(endings.tags))
+    bounds.numbers("suffixes.tags", endings.tags, size)
+    bounds.sizes("suffixes.counts", endings.counts, len(endings.tags))
+    bounds.counts("suffixes.counts", endings.counts)
+    bounds.sizes("suffixes.prior", endings.prior, size)
+    bounds.shares("suffixes.prior", endings.prior)
 
 
-def _check_sizes(folder: Path, tagger: Tagger) -> None:
-    """Arrays that a kernel would read past the end of."""
-    t, words, endings = tagger.transitions, tagger.lexicon, tagger.suffixes
-    size = len(tagger.tags)
-    fits = (
-        len(t.single) == size + 1
-        and len(t.first) == size + 2
-        and t.first[-1] == len(t.second) == len(t.pair) == len(t.pair_counts) == len(t.rows) - 1
-        and t.rows[-1] == len(t.third) == len(t.triple)
-        and len(words.offsets) == len(words.words) + 1
-        and words.offsets[-1] == len(words.tags) == len(words.counts) == len(words.context_offsets) - 1
-        and words.context_offsets[-1] == len(words.context_tags) == len(words.context_counts)
-        and len(words.tag_counts) == len(endings.prior) == size
-        and len(endings.offsets) == len(endings.keys) + 1
-        and endings.offsets[-1] == len(endings.tags) == len(endings.counts)
-    )
-    if not fits:
-        raise FormatError(folder, None, "its files do not fit together; train the tagger again")
+def _check_transitions(bounds: Bounds, t: Transitions, size: int) -> None:
+    pairs, triples = len(t.second), len(t.third)
+    bounds.offsets("transitions.first", t.first, size, pairs)
+    bounds.offsets("transitions.rows", t.rows, pairs, triples)
+    bounds.numbers("transitions.second", t.second, size)
+    bounds.numbers("transitions.third", t.third, size)
+    bounds.sizes("transitions.pair_counts", t.pair_counts, pairs)
+    bounds.counts("transitions.pair_counts", t.pair_counts, least=0)
+    for name, rows in (("shares", 3), ("single", size), ("pair", pairs), ("triple", triples)):
+        bounds.sizes(f"transitions.{name}", getattr(t, name), rows)
+        bounds.shares(f"transitions.{name}", getattr(t, name))

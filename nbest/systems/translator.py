@@ -1,6 +1,7 @@
 """The translator: a directory with truecasers, a language model, a phrase table and weights; texts in, forests out.
 
-    manifest.json            {"format": "nbest-translator/1", "source": "fr", "target": "en", "settings": {...}, ...}
+    manifest.json            {"format": "nbest-translator/1", "source": "fr", "target": "en", "settings": {...},
+                             "files": {name: {"bytes": n, "sha256": h}}, ..., "sha256": of all this}
     source.truecase.json     casing of words that begin a sentence
     target.truecase.json
     lm.nlm                   language model of the target language
@@ -24,7 +25,7 @@ from nbest.corpus import Forests
 from nbest.errors import FormatError, ParameterError
 from nbest.model import LogLinear, load
 from nbest.parallel import kernel
-from nbest.systems.directory import MANIFEST, read_manifest
+from nbest.systems.directory import MANIFEST, check_files, inside, read_manifest
 from nbest.systems.itg import FEATURES, Decoder
 from nbest.systems.itg_options import SentenceOptions
 from nbest.systems.ngram import LanguageModel
@@ -35,6 +36,8 @@ from nbest.systems.truecasing import Truecaser, capitalised
 from nbest.types import Ints
 
 FORMAT = "nbest-translator/1"
+PARTS = ("source.truecase.json", "target.truecase.json", "lm.nlm", "phrases/manifest.json")
+"""Files whose sums the manifest lists; those of the phrase table are in its own manifest."""
 DEFAULT_WEIGHTS = {
     "p(e|f)": 0.2, "p(f|e)": 0.2, "lex(e|f)": 0.2, "lex(f|e)": 0.2, "phrases": 0.2, "lm": 0.5, "length": 1.0,
     "monotone": 0.0, "inverted": -0.6,
@@ -59,13 +62,16 @@ class Translator:
         """The translator of a directory; what is missing, cut short or of another version is a `FormatError`."""
         folder = Path(path)
         manifest = _manifest(folder)
+        listed = "files" in manifest  # not in those of earlier versions, of which each part is checked alone
+        if listed:
+            check_files(folder, PARTS, manifest["files"])
         return cls(
             manifest["source"],
             manifest["target"],
-            Truecaser.load(folder / "source.truecase.json"),
-            Truecaser.load(folder / "target.truecase.json"),
-            load_lm(folder / "lm.nlm", verify=False),
-            PhraseTable.load(folder / "phrases"),
+            Truecaser.load(inside(folder, "source.truecase.json")),
+            Truecaser.load(inside(folder, "target.truecase.json")),
+            load_lm(inside(folder, "lm.nlm"), verify=not listed),
+            PhraseTable.load(inside(folder, "phrases")),
             _weights(folder / "weights.json"),
         )
 
@@ -129,7 +135,8 @@ class Translator:
         out = []
         for words in sentences:
             ids = np.array([numbers.get(word, -1) for word in words], np.int32)
-            spans, pairs = _applying(table.source_offsets, table.source_ids, table.option_offsets, ids, longest)
+            most = min(longest, len(words))
+            spans, pairs = _applying(table.source_offsets, table.source_ids, table.option_offsets, ids, most)
             rows = np.asarray(pairs)
             starts, ends = spans[:, 0], spans[:, 1]
             known = set(starts[ends - starts == 1].tolist())

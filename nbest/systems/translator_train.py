@@ -14,18 +14,29 @@ from nbest import __version__
 from nbest.corpus import Texts, Words, intern
 from nbest.errors import FormatError, ParameterError
 from nbest.files import read_bytes, read_lines, write_text
+from nbest.formats.base import shown
 from nbest.systems.alignment import train_alignment
 from nbest.systems.alignment_links import Links, read_links, write_links
+from nbest.systems.directory import MANIFEST, read_manifest, sizes_and_sums, write_manifest
 from nbest.systems.ngram_estimate import KneserNey
 from nbest.systems.ngram_file import save_lm
 from nbest.systems.phrases_extract import extract_phrases
 from nbest.systems.phrases_score import score_phrases
 from nbest.systems.tokenising import Tokeniser
-from nbest.systems.translator import FORMAT
+from nbest.systems.translator import FORMAT, PARTS
 from nbest.systems.truecasing import Truecaser
 
 Progress = Callable[[str, int, int], None]
 """Stage, done, total."""
+
+
+_MADE = {
+    "tokens": ("source.truecase.json", "target.truecase.json", "work/source.txt", "work/target.txt"),
+    "lm": ("lm.nlm",),
+    "alignment": ("work/links.txt",),
+    "phrases": ("phrases",),
+}
+"""Files and folders that the stages write."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +63,26 @@ class Settings:
                 )
 
 
+def settings_of(folder: Path) -> Settings:
+    """The settings that a translator was trained with."""
+    manifest = read_manifest(folder, FORMAT, "translator", "train it to the end")
+    given = manifest.get("settings")
+    try:
+        if not isinstance(given, dict) or not all(type(value) is int for value in given.values()):
+            raise ParameterError(f"expected numbers, got {shown(given)}")
+        return Settings(**given)
+    except (TypeError, ParameterError) as error:
+        raise FormatError(folder / MANIFEST, None, f"its settings are not those of a translator: {error}") from None
+
+
 @dataclass
 class Training:
     """One run: source and target texts, one sentence a line, into a directory.
 
     Stages: tokens (and truecasing), language model, alignment, phrases. Each writes its files beside and renames them,
-    then notes in work/stages.json what it was made from (settings, sums of the files it read, version): a later run
-    with the same inputs goes on after the last stage that was finished.
+    then notes in work/stages.json what it was made from (settings, sums of the files it read, version) and the sums of
+    what it wrote: a later run with the same inputs goes on after the last stage that was finished, and does anew a
+    stage whose files are missing or were changed.
     """
 
     source_path: str
@@ -77,7 +101,7 @@ class Training:
         """Do what is missing."""
         self._check_folder()
         self.work.mkdir(parents=True, exist_ok=True)
-        (self.folder / "manifest.json").unlink(missing_ok=True)  # until all is there
+        (self.folder / MANIFEST).unlink(missing_ok=True)  # until all is there
         texts = self._sums(self.source_path, self.target_path)
         tokens = self._stage("tokens", [texts, self.source, self.target, __version__], self._tokens)
         lm_of = [tokens, self.settings.lm_order, self._sums(*self.more_target)]
@@ -90,8 +114,9 @@ class Training:
             "target": self.target,
             "settings": asdict(self.settings),
             "nbest": __version__,
+            "files": sizes_and_sums(self.folder, PARTS),
         }
-        write_text(self.folder / "manifest.json", json.dumps(content, indent=2) + "\n")
+        write_manifest(self.folder, content)
 
     def _check_folder(self) -> None:
         """Never write into a directory of something else."""
@@ -109,21 +134,28 @@ class Training:
         return [hashlib.sha256(read_bytes(path)).hexdigest() for path in paths]
 
     def _stage(self, name: str, made_from: list[Any], work: Callable[[], None]) -> str:
-        """Do a stage unless it was done from the same; its mark, for the stages after it."""
+        """Do a stage unless it was done from the same, and left what is there now; its mark, for the stages after."""
         path, known = self.work / "stages.json", self._finished()
         mark = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
-        if known.get(name) != mark:
+        if known.get(name) != {"made from": mark, "files": self._made(name)}:
             known.pop(name, None)
             work()
             self.done.append(name)
-            write_text(path, json.dumps({**known, name: mark}, indent=1) + "\n")
+            entry = {"made from": mark, "files": self._made(name)}
+            write_text(path, json.dumps({**known, name: entry}, indent=1) + "\n")
         return mark
 
-    def _finished(self) -> dict[str, str]:
-        """Marks of the stages that were finished; none where the file is missing or damaged."""
+    def _made(self, stage: str) -> dict[str, Any]:
+        """Sizes and sums of the files of a stage."""
+        found = [path for name in _MADE[stage] for path in ((self.folder / name), *(self.folder / name).glob("*"))]
+        names = [path.relative_to(self.folder).as_posix() for path in found if path.is_file()]
+        return sizes_and_sums(self.folder, sorted(names))
+
+    def _finished(self) -> dict[str, Any]:
+        """What is known of the stages that were finished; nothing where the file is missing or damaged."""
         try:
             known = json.loads((self.work / "stages.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return known if isinstance(known, dict) else {}
 

@@ -12,9 +12,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nbest.errors import FormatError
-from nbest.files import decode, read_bytes, write_text
+from nbest.files import write_text
+from nbest.sealed import read_object, sealed
 
 _FORMAT = "nbest-truecaser/1"
+_REMEDY = "train the truecaser again"
 _ENDS = frozenset([".", "!", "?", ":", "...", "¿", "¡"])
 _SKIPPED = frozenset([*"'\"([{«»-¿¡", "``", "''", *"\u201c\u201d\u201e\u2018\u2019\u2013\u2014"])  # quotes, dashes
 
@@ -50,22 +52,23 @@ class Truecaser:
         """Write JSON: the casings that differ from lower case, and the words that are lower case."""
         cased = {lower: word for lower, word in self.casings.items() if lower != word}
         plain = [word for lower, word in self.casings.items() if lower == word]
-        write_text(path, json.dumps({"format": _FORMAT, "cased": cased, "lower": plain}, ensure_ascii=False) + "\n")
+        content = sealed({"format": _FORMAT, "cased": cased, "lower": plain})
+        write_text(path, json.dumps(content, ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Truecaser:
         """Read what `save` wrote."""
-        try:
-            data = json.loads(decode(path, read_bytes(path)))
-        except ValueError as error:
-            if isinstance(error, FormatError):
-                raise
-            raise FormatError(path, None, f"is damaged or cut short: {error}") from None
-        if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise FormatError(path, None, f"expected the format {_FORMAT!r}; train the truecaser again")
-        if not isinstance(data.get("cased"), dict) or not isinstance(data.get("lower"), list):
-            raise FormatError(path, None, "expected 'cased' and 'lower'; train the truecaser again")
-        return cls({word: word for word in data["lower"]} | data["cased"])
+        data = read_object(path, _REMEDY)
+        if data.get("format") != _FORMAT:
+            raise FormatError(path, None, f"expected the format {_FORMAT!r}; {_REMEDY}")
+        cased, lower = data.get("cased"), data.get("lower")
+        if not isinstance(cased, dict) or not isinstance(lower, list) or not _texts((*cased.values(), *lower)):
+            raise FormatError(path, None, f"expected words as 'cased' and 'lower'; {_REMEDY}")
+        return cls({word: word for word in lower} | cased)
+
+
+def _texts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def sentence_starts(tokens: Sequence[str]) -> list[int]:

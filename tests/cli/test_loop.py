@@ -63,6 +63,13 @@ def test_a_run(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert not list((files / "run" / "decoder").glob("*/run-*/output"))
 
 
+def test_the_number_of_references_is_recorded(files: Path) -> None:
+    more = ["dev.ref"] * 3
+    given = [word for name in more for word in ("--refs", name)]
+    assert loop(*arguments(rounds=1), *given, "-o", "run", "--quiet") == 0
+    assert "nrefs:4|" in json.loads((files / "run" / "loop.json").read_text())["metric"]
+
+
 def test_resuming_a_run_that_ended_changes_nothing(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert loop(*arguments(rounds=1), "-o", "run") == 0
     before = {path: path.read_bytes() for path in (files / "run").rglob("*") if path.is_file()}

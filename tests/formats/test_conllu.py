@@ -160,3 +160,14 @@ def test_a_range_beyond_the_last_word_is_refused(tmp_path):
     (tmp_path / "x.conllu").write_text(f"1-2\t{chr(9).join(['aa'] + ['_'] * 8)}\n1\t{row}\n\n")
     with pytest.raises(FormatError, match=r"x.conllu:1: the range 1-2 goes beyond the last word, 1"):
         read_conllu(tmp_path / "x.conllu")
+
+
+@pytest.mark.parametrize("number", ["1" * 4301, f"1-{'9' * 4301}", f"{'9' * 4301}.1", f"0.{'1' * 4301}"])
+def test_numbers_of_thousands_of_digits_are_refused(number: str) -> None:
+    with pytest.raises(FormatError, match="x:2: expected the number of a word"):
+        conllu_of("x", "\n".join(["# text", row(number, "a"), row("1", "a"), ""]))
+
+
+def test_a_head_of_thousands_of_digits_is_refused() -> None:
+    with pytest.raises(FormatError, match="x:1: HEAD must be a word of the sentence"):
+        conllu_of("x", row("1", "a", head="1" * 4301) + "\n")

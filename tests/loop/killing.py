@@ -103,6 +103,7 @@ def outcome(folder: Path) -> dict[str, Any]:
         found[str(path.relative_to(folder))] = path.read_bytes()
     for path in sorted(folder.glob("rounds/*/decoded.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
+        content.pop("sha256")  # of the seconds, too
         for name in ("dev", "heldout"):
             content.get(name, {}).pop("seconds", None)
         found[str(path.relative_to(folder))] = content

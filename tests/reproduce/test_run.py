@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nbest.corpus import NBest
-from nbest.errors import FormatError, ParameterError
+from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.metrics import WER
 from nbest.reproduce import PAPERS, paper
 from nbest.reproduce.data import chosen_stats, find, has, parallel, short
@@ -177,6 +178,39 @@ def test_steps_and_reports_before_anything_is_run(tmp_path: Path, name: str, qui
     assert len(set(names)) == len(names) > 0
     assert all(step.minutes > 0 for step in paper(name).steps(run))
     paper(name).report(run).markdown({"citation": "", "quick": quick, "seed": 1, "steps": [], "versions": {}})
+
+
+MT = {"pauls-2009", "nguyen-2007", "smith-eisner-2006"}
+"""Papers with translators, which need a package of an extra."""
+
+
+@pytest.mark.parametrize("name", sorted(PAPERS))
+def test_a_run_does_not_begin_without_its_packages(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a plain installation: the first step would be done, and hours later there would be an error."""
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    run = Run(tmp_path / "run", tmp_path, quick=True)
+    if name in MT:
+        with pytest.raises(CapabilityError, match=r"steps need the package sacremoses, .*pip install 'nbest\[mt\]'"):
+            run.reproduce(paper(name))
+        assert not (tmp_path / "run").exists()
+    else:
+        assert not any(step.packages for step in paper(name).steps(run))
+
+
+def test_steps_that_need_no_package_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    run = Run(tmp_path / "run", tmp_path, quick=True)
+    run.reproduce(paper("pauls-2009"), only=["example"])
+    assert run.result("example") is not None
+
+
+@pytest.mark.parametrize("content", ['{"result": 3, "seconds": 1}', '{"result": {}}', '{"result": {}, "seconds": "x"}'])
+def test_a_result_of_wrong_types_is_named(tmp_path: Path, content: str) -> None:
+    run = Run(tmp_path / "run", tmp_path)
+    run.reproduce(made_up([]))
+    (tmp_path / "run" / "steps" / "bb.json").write_text(content)
+    with pytest.raises(FormatError, match=r"bb\.json: is damaged"):
+        run.reproduce(made_up([]), resume=True)
 
 
 def test_missing_data_are_named(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from nbest.systems.converter_text import (
 )
 from nbest.systems.converter_train import ConverterTraining
 from nbest.systems.ngram_mixture import Mixture
+from tests.systems import manifests
 
 WORDS = [
     ("蚊", "か"),
@@ -289,8 +290,9 @@ def test_saved_and_loaded_converters_are_equal(tmp_path: Path, mixed: bool) -> N
 def test_damaged_directories_are_refused(tmp_path: Path) -> None:
     save(adapted(), tmp_path / "c")
     manifest = json.loads((tmp_path / "c" / "manifest.json").read_text())
+    del manifest["sha256"]
     for change in ({"format": "x"}, {"tokens": "x"}, {"weight": 2}, {"files": {}}, {"files": 3}):
-        (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest | change))
+        manifests.change(tmp_path / "c", {**manifest, **change})
         with pytest.raises(FormatError, match="train the converter again"):
             load(tmp_path / "c")
     (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest))

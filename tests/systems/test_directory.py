@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from nbest.errors import FormatError
-from nbest.systems.directory import check_file, read_manifest, replacing_directory, sizes_and_sums, write_manifest
+from nbest.systems.directory import check_files, read_manifest, replacing_directory, sizes_and_sums, write_manifest
 
 
 def read(folder: Path) -> str:
     manifest = read_manifest(folder, "x/1", "thing", "make it")
-    return check_file(folder, "a.txt", manifest["files"], verify=True).read_text()
+    return check_files(folder, ["a.txt"], manifest["files"])["a.txt"].read_text()
 
 
 def write(path: Path, text: str) -> None:
@@ -67,4 +67,30 @@ def test_what_is_damaged_is_refused(tmp_path: Path, damage, message: str) -> Non
     write(tmp_path / "m", "one")
     damage(tmp_path / "m")
     with pytest.raises(FormatError, match=message):
+        read(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["../a.txt", "/etc/hosts", "x/../../a.txt", "", "a\0b", "..", "a\\b"])
+def test_names_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "m", "one")
+    with pytest.raises(FormatError, match="which is not in it"):
+        check_files(tmp_path / "m", [name], {name: {"bytes": 3, "sha256": ""}})
+
+
+def test_links_that_lead_out_of_the_folder_or_in_a_circle_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "m", "one")
+    manifest = read_manifest(tmp_path / "m", "x/1", "thing", "make it")
+    (tmp_path / "m" / "a.txt").rename(tmp_path / "a.txt")
+    for goal in (tmp_path / "a.txt", tmp_path / "m" / "a.txt"):
+        (tmp_path / "m" / "a.txt").unlink(missing_ok=True)
+        (tmp_path / "m" / "a.txt").symlink_to(goal)
+        with pytest.raises(FormatError, match=r"a\.txt: is"):
+            check_files(tmp_path / "m", ["a.txt"], manifest["files"])
+
+
+def test_a_changed_manifest_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "m", "one")
+    path = tmp_path / "m" / "manifest.json"
+    path.write_text(path.read_text().replace("x/1", "x/2"))
+    with pytest.raises(FormatError, match="not those that its sha256 was made of"):
         read(tmp_path / "m")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from nbest.systems.parser_report import jackknifed_lists, lists, parsed
 from nbest.systems.parser_train import train_parser
 from nbest.systems.parser_trees import projective, text_of
 from nbest.systems.parser_views import EXPERTS
+from tests.systems import manifests
 from tests.systems.parser_brute import labelled, sentence, texts, treebank
 
 SMALL = {"arc_bits": 10, "label_bits": 6, "frequent": 2, "epochs": 2}
@@ -144,8 +144,7 @@ def test_damaged_directories(parser: Parser, tmp_path: Path) -> None:
             Parser.load(tmp_path / "p")
     for change in ({"labels": ["one"]}, {"arc_size": 3}, {"names": []}, {"weights": {"other": 1}}, {"format": "x"}):
         parser.save(tmp_path / "p")
-        manifest = json.loads((tmp_path / "p" / "manifest.json").read_text())
-        (tmp_path / "p" / "manifest.json").write_text(json.dumps(manifest | change))
+        manifests.change(tmp_path / "p", change)
         with pytest.raises(FormatError):
             Parser.load(tmp_path / "p")
 

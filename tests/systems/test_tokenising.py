@@ -114,3 +114,24 @@ def test_round_trip_of_real_text(data: Path, language: str) -> None:
     assert same > 0.9 * len(texts)
     joined = sum("".join(a.split()) == "".join(b.split()) for a, b in zip(texts, again, strict=True))
     assert joined == len(texts)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        "{",
+        '{"format": "nbest-truecaser/1"}',
+        '{"format": "nbest-truecaser/1", "cased": {"a": 1}, "lower": []}',
+        '{"format": "nbest-truecaser/1", "cased": {}, "lower": [["a"]]}',
+        '{"format": "nbest-truecaser/1", "cased": [], "lower": []}',
+        '{"format": "nbest-truecaser/1", "cased": {}, "lower": [], "sha256": "0"}',
+        "[" * 100_000,
+        f'{{"a": {"9" * 5000}}}',
+    ],
+)
+def test_a_damaged_truecaser_is_our_own_error(tmp_path: Path, content: str) -> None:
+    (tmp_path / "case.json").write_text(content)
+    with pytest.raises(FormatError, match=r"case\.json: .*train the truecaser again") as error:
+        Truecaser.load(tmp_path / "case.json")
+    assert "\n" not in str(error.value)

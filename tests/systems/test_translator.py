@@ -126,6 +126,28 @@ def test_a_damaged_list_of_stages_means_to_begin_again(trained: Path, tmp_path: 
     assert again.done == ["tokens", "lm", "alignment", "phrases"]
 
 
+@pytest.mark.parametrize(
+    ("name", "stages"),
+    [
+        ("work/links.txt", ["alignment"]),
+        ("work/target.txt", ["tokens"]),
+        ("lm.nlm", ["lm"]),
+        ("phrases/targets.npy", ["phrases"]),
+    ],
+)
+def test_a_stage_whose_files_were_changed_is_done_again(
+    trained: Path, tmp_path: Path, name: str, stages: list[str]
+) -> None:
+    shutil.copytree(trained, tmp_path / "copy")
+    path = tmp_path / "copy" / "model" / name
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    again = training(tmp_path / "copy")
+    again.run()
+    assert again.done == stages
+    assert path.read_bytes() == data
+
+
 def test_other_directories_are_left_alone(trained: Path, tmp_path: Path) -> None:
     for side in ("fr", "en"):
         shutil.copy(trained / f"train.{side}", tmp_path)
