@@ -1,0 +1,247 @@
+"""Kinds of files that are read, valid ones of each, and what must be true of whatever is accepted."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import lzma
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbest import formats
+from nbest.corpus import Forests, NBest, Texts
+from nbest.errors import NbestError
+from nbest.features import apply_recipes, fit_recipes
+from nbest.formats.conllu import read_conllu, write_conllu
+from nbest.formats.moses_weights import write_moses_weights
+from nbest.formats.references import read_references
+from nbest.model import LogLinear, load
+from nbest.systems.ngram_estimate import KneserNey
+from nbest.systems.ngram_file import load_lm, save_lm
+from nbest.testing.corpora import toy_lists
+from nbest.testing.flips import reseal
+from nbest.testing.forests import toy_forests
+from nbest.testing.tiny_systems import SYSTEMS, _treebank
+
+Targets = Mapping[Path, Path]
+"""Files that may be damaged, and what is read then: the file, or the folder it is in."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of files."""
+
+    make: Callable[[Path], Targets]
+    read: Callable[[Path], None]  # raises `AssertionError` where something is accepted that breaks a rule
+    weight: int  # its share of all mutants
+    reseal: Callable[[Path], None] | None = None  # makes checksums of a folder anew, as someone with malice would
+
+
+# lists and forests ----------------------------------------------------------------------------------------------
+
+
+def _examples(folder: Path, family: Mapping[str, Any]) -> dict[Path, Path]:
+    """The example of every format: a file, or a folder of files."""
+    targets: dict[Path, Path] = {}
+    for name, format in family.items():
+        place = folder / name
+        place.mkdir(parents=True)
+        files = [place / file for file in format.example]
+        for file, text in zip(files, format.example.values(), strict=True):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        targets |= dict.fromkeys(files, place) if getattr(format, "directory", False) else {files[0]: files[0]}
+    return targets
+
+
+def _packed(folder: Path, data: bytes, name: str) -> dict[Path, Path]:
+    for suffix, pack in ((".gz", gzip.compress), (".xz", lzma.compress)):
+        (folder / f"{name}{suffix}").write_bytes(pack(data))
+    return {folder / f"{name}{suffix}": folder / f"{name}{suffix}" for suffix in (".gz", ".xz")}
+
+
+def _make_lists(folder: Path) -> Targets:
+    targets = _examples(folder, formats.FORMATS)
+    for sparse in (False, True):
+        corpus = toy_lists(2, segments_=6, longest=4, sparse=sparse)
+        for suffix in ("jsonl", "nbest"):
+            path = folder / f"toy{sparse}.{suffix}"
+            formats.write(corpus, path)
+            targets[path] = path
+    return targets | _packed(folder, path.read_bytes(), "packed.nbest")
+
+
+def _make_forests(folder: Path) -> Targets:
+    targets = _examples(folder, formats.FOREST_FORMATS)
+    path = folder / "toy.forests.jsonl"
+    formats.write_forests(toy_forests(2), path)
+    return targets | {path: path} | _packed(folder, path.read_bytes(), "packed.forests.jsonl")
+
+
+def _read_corpus(path: Path) -> None:
+    corpus = formats.read_any(path)
+    again = replace(corpus)  # all that is checked at construction, once more
+    assert again.ids == corpus.ids
+    assert np.isfinite(corpus.features).all()
+    if isinstance(corpus, NBest):
+        _check_lists(corpus)
+    else:
+        _check_forests(corpus)
+
+
+def _check_lists(corpus: NBest) -> None:
+    assert corpus.texts is None or sum(map(len, corpus.texts)) >= 0  # every text is UTF-8
+    model = LogLinear(dict.fromkeys(corpus.feature_names, 0.0))
+    choice = model.predict(corpus)
+    inside = (choice >= corpus.offsets[:-1]) & (choice < corpus.offsets[1:])
+    assert (inside | (choice == -1) & (corpus.lengths == 0)).all()
+
+
+def _check_forests(forests: Forests) -> None:
+    from nbest.forests.kbest import kbest
+
+    best = kbest(forests, np.zeros(forests.edges), 2, distinct=True).lists()
+    assert len(best) == len(forests)
+    assert best.texts is None or sum(map(len, best.texts)) >= 0
+
+
+# texts ----------------------------------------------------------------------------------------------------------
+
+_IDS = ("u2", "u1", "u10")
+
+
+def _make_references(folder: Path) -> Targets:
+    rows = [(name, f"the text of {name}") for name in _IDS]
+    contents = {
+        "plain": "".join(f"{text}\n" for _, text in rows),
+        "spaces": "".join(f"{name} {text}\n" for name, text in rows),
+        "tabs": "".join(f"{name}\t{text}\n" for name, text in rows),
+    }
+    folder.mkdir(parents=True)
+    for name, text in contents.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return {folder / name: folder / name for name in contents}
+
+
+def _read_references(path: Path) -> None:
+    wrong = []
+    for segments in (_IDS, ("0", "1", "2"), ("x", "1", "2"), 3):
+        try:
+            rows = read_references([path], segments)
+        except NbestError as error:
+            wrong.append(error)
+            continue
+        assert len(rows) == 3
+        assert all(len(row) == 1 for row in rows)
+    if len(wrong) == 4:
+        raise wrong[0]
+
+
+def _make_treebanks(folder: Path) -> Targets:
+    folder.mkdir(parents=True)
+    path = folder / "trees.conllu"
+    write_conllu(_treebank(), path)
+    rich = "# id = 1\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tP\tP\tA=b|C=d\t2\tcase\t_\t_\n"
+    rich += "2\tle\tle\tD\tD\t_\t0\troot\t_\tSpaceAfter=No\n2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    (folder / "rich.conllu").write_text(rich, encoding="utf-8")
+    return {path: path, folder / "rich.conllu": folder / "rich.conllu"}
+
+
+def _read_treebank(path: Path) -> None:
+    for sentence in read_conllu(path):
+        assert len(sentence) == len(sentence.forms)
+
+
+# models ---------------------------------------------------------------------------------------------------------
+
+
+def _make_models(folder: Path) -> Targets:
+    corpus = toy_lists(3, segments_=8, longest=5)
+    kinds: tuple[dict[str, Any], ...] = (
+        {"kind": "length"},
+        {"kind": "bins", "bins": 2},
+        {"kind": "gaussians", "kernels": 2},
+    )
+    kinds += ({"kind": "lowdim", "k": 2}, {"kind": "ngrams", "order": 1})
+    models = {}
+    for kind in kinds:
+        recipes = fit_recipes(corpus, [kind])
+        wide = apply_recipes(corpus, recipes)
+        weights = dict.fromkeys((*wide.feature_names, *wide.sparse_names), 0.5)
+        models[kind] = LogLinear(weights, features=recipes, dense=wide.feature_names, seed=1)
+    models["many"] = LogLinear({"first": 1.0} | {f"w{k}": k + 1.0 for k in range(10_100)}, dense=("first",), gamma=2.0)
+    targets = {}
+    for name, model in models.items():
+        place = folder / name
+        place.mkdir(parents=True)
+        model.save(place / "model.json")
+        targets |= dict.fromkeys(place.iterdir(), place / "model.json")
+    write_moses_weights(folder / "moses.ini", {"LM0": 0.5, "TM_0": 0.1, "TM_1": 0.2})
+    return targets | {folder / "moses.ini": folder / "moses.ini"}
+
+
+def _read_model(path: Path) -> None:
+    model = load(path)
+    assert np.isfinite(list(model.weights.values())).all()
+    assert np.isfinite(model.gamma)
+    assert len(repr(model)) < 2000
+    scores = model.scores(toy_lists(3, segments_=4, longest=3))
+    assert np.isfinite(scores).all()
+
+
+def _reseal_model(folder: Path) -> None:
+    """The sums of arrays as they are now."""
+    for path in folder.rglob("model.json"):
+        try:
+            content = json.loads(path.read_bytes())
+            data = (path.parent / content["arrays"]["file"]).read_bytes()
+            content["arrays"]["sha256"] = hashlib.sha256(data).hexdigest()
+            path.write_text(json.dumps(content), encoding="utf-8")
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue  # nothing to make anew
+
+
+# language models and systems ------------------------------------------------------------------------------------
+
+
+def _make_lms(folder: Path) -> Targets:
+    folder.mkdir(parents=True)
+    lm = KneserNey(3).fit(Texts.of(["a b c a b", "b a c c", "c b"]))
+    for name in ("lm.nlm", "lm.arpa", "lm.arpa.gz"):
+        save_lm(lm, folder / name)
+    return {path: path for path in folder.iterdir()}
+
+
+def _read_lm(path: Path) -> None:
+    columns = load_lm(path).score(Texts.of(["a b x", ""]), threads=1).columns
+    assert not np.isnan(columns).any()
+
+
+def _make_system(name: str, folder: Path) -> Targets:
+    SYSTEMS[name].make(folder)
+    return {path: folder for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size}
+
+
+def _use_system(name: str, folder: Path) -> None:
+    SYSTEMS[name].use(folder)
+
+
+KINDS: dict[str, Kind] = {
+    "lists": Kind(_make_lists, _read_corpus, 36),
+    "forests": Kind(_make_forests, _read_corpus, 20),
+    "references": Kind(_make_references, _read_references, 6),
+    "treebanks": Kind(_make_treebanks, _read_treebank, 6),
+    "models": Kind(_make_models, _read_model, 12, _reseal_model),
+    "language models": Kind(_make_lms, _read_lm, 8, reseal),
+    **{
+        name: Kind(partial(_make_system, name), partial(_use_system, name), 2, reseal)
+        for name in ("tagger", "parser", "converter", "translator", "loop")
+    },
+}
+"""Kinds by name. Adding one is one line; `python -m nbest.testing.fuzz` and the tests find it."""
