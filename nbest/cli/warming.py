@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from nbest import formats
+from nbest.cli import warming_library
 from nbest.corpus import NBest, Texts
 from nbest.errors import NbestError
 from nbest.features import FEATURES
@@ -30,6 +31,9 @@ from nbest.trainers import TRAINERS
 _GAINS = ("bleu", "chrf", "ter", "wer", "cer", "exact", "accuracy", "f1")
 _SPARSE = ("boosting", "mira", "msr", "msr2", "perceptron", "pro")  # need sparse features, or gain by them
 _WORDS = np.array(list("abcdefgh"))
+
+Step = str | Callable[[], None]
+"""A command, or something of the library."""
 
 
 # data ------------------------------------------------------------------------------------------------------------
@@ -90,7 +94,7 @@ def _tree(k: int) -> Sentence:
 # commands --------------------------------------------------------------------------------------------------------
 
 
-def _of_lists() -> Iterator[str]:
+def _of_lists() -> Iterator[Step]:
     bleu, wer = "dev.nbest --refs dev.ref --metric bleu", "dev.jsonl --metric wer"
     yield f"inspect {bleu} --against test.jsonl"
     for method in ("risk", "mert", "likelihood", "softbleu", "grid", "random"):
@@ -111,7 +115,7 @@ def _of_lists() -> Iterator[str]:
     yield "compare dev.jsonl --metric wer --test test.jsonl --methods risk,mert"
 
 
-def _of_sparse() -> Iterator[str]:
+def _of_sparse() -> Iterator[Step]:
     for method in (*_SPARSE, "risk", "likelihood", "softbleu"):
         yield f"tune dev.jsonl --metric wer --add ngrams:order=2 --method {method} --split 0.25 -o sparse.json"
         yield f"tune sparse.jsonl --metric bleu --method {method}"
@@ -121,7 +125,7 @@ def _of_sparse() -> Iterator[str]:
     yield "tune dev.jsonl --metric wer --add ngrams:tokens=characters:boundaries=true --method msr2"
 
 
-def _of_features() -> Iterator[str]:
+def _of_features() -> Iterator[Step]:
     yield "train lm text.words --order 3 -o lm.nlm"
     yield "train lm text.words --order 2 --prune 1e-9 --heldout text.words -o lm.arpa"
     yield "features add-lm dev.jsonl out.jsonl --lm lm.nlm"
@@ -134,7 +138,7 @@ def _of_features() -> Iterator[str]:
     yield "tune dev.jsonl --metric wer --add bins:bins=2:soft=true -o added.json"
 
 
-def _of_forests() -> Iterator[str]:
+def _of_forests() -> Iterator[Step]:
     for metric in ("bleu --tokenize none", "wer"):
         for method in set(TRAINERS) - {"lowdim"}:
             if method != "cobleu" or metric != "wer":
@@ -145,9 +149,11 @@ def _of_forests() -> Iterator[str]:
     yield "convert dev.forests.jsonl out.jsonl --model forest.json --top 3"
     yield "convert dev.forests.jsonl out.forests.jsonl --model forest.json --prune 1e-2"
     yield "study path dev.forests.jsonl --metric bleu --tokenize none --k 3 --rounds 2 -o path"
+    yield warming_library.of_forests
+    yield warming_library.of_large_corpora
 
 
-def _of_studies() -> Iterator[str]:
+def _of_studies() -> Iterator[Step]:
     bleu = "dev.jsonl --metric bleu -o study"
     yield f"study surface {bleu} --x f --y g --points 3"
     yield f"study sharpness {bleu} --feature f --points 3"
@@ -159,7 +165,7 @@ def _of_studies() -> Iterator[str]:
     yield f"study bins {bleu} --bins 3 --split 0.25"
 
 
-def _of_systems() -> Iterator[str]:
+def _of_systems() -> Iterator[Step]:
     yield "train tagger trees.conllu --tags xpos -o tagger"
     yield "decode tagger tagger trees.conllu -o out.conllu"
     yield "decode tagger tagger trees.conllu -o tags.jsonl --k 3"
@@ -169,7 +175,7 @@ def _of_systems() -> Iterator[str]:
     yield "train converter read.tsv --adapt read.tsv --order 2 -o adapted"
 
 
-def _of_parser() -> Iterator[str]:
+def _of_parser() -> Iterator[Step]:
     yield "train parser trees.conllu -o parser --epochs 2 --arc-bits 10 --label-bits 8"
     yield "decode parser parser trees.conllu -o out.conllu"
     yield "decode parser parser trees.conllu -o trees.jsonl --k 3"
@@ -178,16 +184,21 @@ def _of_parser() -> Iterator[str]:
     yield "loop trees.conllu --decoder parser --metric las --k 3 --rounds 2 -o run.parser"
 
 
-def _of_translator() -> Iterator[str]:
+def _of_translator() -> Iterator[Step]:
     yield "train translator text.ja text.zh -l ja-zh --lm-order 3 -o translator"
     yield "decode translator translator text.ja --refs text.zh -o out.forests.jsonl"
     yield "decode translator translator text.ja --refs text.zh -o out.jsonl --k 3"
     loop = "loop text.ja --decoder translator --refs text.zh --metric bleu --tokenize none --k 3 --rounds 2"
     yield f"{loop} -o run.lists"
     yield f"{loop} --forests --method cobleu -o run.forests"
+    for method in ("mert", "risk", "softbleu", "cobleu"):
+        yield f"tune out.forests.jsonl --metric bleu --tokenize none --method {method} -o forest.json"
+    for decision in ("1best", "mbr", "consensus"):
+        yield f"rerank out.forests.jsonl --model forest.json --decision {decision} -o out"
+    yield warming_library.of_systems
 
 
-GROUPS: dict[str, Callable[[], Iterator[str]]] = {
+GROUPS: dict[str, Callable[[], Iterator[Step]]] = {
     "lists": _of_lists,
     "forests": _of_forests,
     "sparse": _of_sparse,
@@ -205,13 +216,13 @@ def run_group(name: str) -> list[str]:
     from nbest.cli.main import main
 
     failed = []
-    for words in GROUPS[name]():
-        quiet = [] if words.split()[0] in ("inspect", "score") else ["--quiet"]
+    for step in GROUPS[name]():
         with open("shown", "w", encoding="utf-8") as shown, redirect_stdout(shown):
-            code = main([*words.split(), *quiet])
+            if not isinstance(step, str):
+                step()
+            elif main([*step.split(), *([] if step.split()[0] in ("inspect", "score") else ["--quiet"])]):
+                failed.append(step)
         print(".", end="", flush=True)
-        if code:
-            failed.append(words)
     return failed
 
 

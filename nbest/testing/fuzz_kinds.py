@@ -18,7 +18,7 @@ from nbest import formats
 from nbest.corpus import Forests, NBest, Texts
 from nbest.errors import NbestError
 from nbest.features import apply_recipes, fit_recipes
-from nbest.formats.conllu import read_conllu, write_conllu
+from nbest.formats.conllu import read_conllu, sentence_of, write_conllu
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.formats.references import read_references
 from nbest.model import LogLinear, load
@@ -27,7 +27,7 @@ from nbest.systems.ngram_file import load_lm, save_lm
 from nbest.testing.corpora import toy_lists
 from nbest.testing.flips import reseal
 from nbest.testing.forests import toy_forests
-from nbest.testing.tiny_systems import SYSTEMS, _treebank
+from nbest.testing.tiny_systems import SYSTEMS
 
 Targets = Mapping[Path, Path]
 """Files that may be damaged, and what is read then: the file, or the folder it is in."""
@@ -146,7 +146,11 @@ def _read_references(path: Path) -> None:
 def _make_treebanks(folder: Path) -> Targets:
     folder.mkdir(parents=True)
     path = folder / "trees.conllu"
-    write_conllu(_treebank(), path)
+    columns = {"upos": ("D", "N", "V", "."), "head": ("2", "3", "0", "3"), "deprel": ("det", "nsubj", "root", "punct")}
+    sentence = sentence_of(("The", "cat", "saw", "."))
+    for column, values in columns.items():
+        sentence = sentence.with_column(column, values)
+    write_conllu([sentence] * 2, path)
     rich = "# id = 1\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tP\tP\tA=b|C=d\t2\tcase\t_\t_\n"
     rich += "2\tle\tle\tD\tD\t_\t0\troot\t_\tSpaceAfter=No\n2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
     (folder / "rich.conllu").write_text(rich, encoding="utf-8")

@@ -1,0 +1,93 @@
+"""Kernels that no command on small data reaches: of large corpora, and of the library alone."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbest.corpus import Texts, intern
+from nbest.errors import ConvergenceWarning
+from nbest.forests.derivations import forests_of
+from nbest.forests.edge_stats import bleu_edge_stats
+from nbest.forests.expectations import derivatives, expectations
+from nbest.forests.pruning import prune
+from nbest.forests.sampling import sample
+from nbest.forests.semirings import SEMIRINGS, outside, totals
+from nbest.formats import read
+from nbest.metrics import BLEU
+from nbest.systems.ngram_file import load_lm
+from nbest.systems.phrases_numbers import Numbers, PairCounts
+from nbest.systems.translator import Translator
+from nbest.testing.forests import toy_forests
+from nbest.trainers import MaxLikelihood, MinRisk, SoftBLEU, base, cobleu
+
+_MANY = 5000  # more than the first tables hold
+_HOLES = """\\data\\
+ngram 1=4
+ngram 2=1
+ngram 3=1
+
+\\1-grams:
+-1 <s> -0.3
+-1 </s>
+-1 a -0.3
+-1 b -0.3
+
+\\2-grams:
+-0.5 a b -0.2
+
+\\3-grams:
+-0.4 a b a
+
+\\end\\
+"""
+
+
+def of_forests() -> None:
+    """Semirings, samples, pruning, derivatives and nodes that are split."""
+    forests = toy_forests(1)
+    scores = np.random.default_rng(1).normal(size=forests.edges)
+    for semiring in SEMIRINGS.values():
+        _semiring(semiring(), forests, scores)
+    sample(forests, scores, 2)
+    prune(forests, scores, gap=1.0)
+    derivatives(forests, scores, scores)
+    expectations(forests, scores, forests.features)
+    bleu_edge_stats(forests, BLEU(max_ngram_order=2, tokenize="none"))
+
+
+def _semiring(semiring: Any, forests: Any, scores: Any) -> None:
+    width = len(semiring.one())
+    edges = np.tile(scores[:, None], width)
+    totals(semiring, forests, edges)
+    outside(semiring, forests, edges)
+
+
+def of_large_corpora() -> None:
+    """Features in single precision, and tables that grow."""
+    base.SINGLE = cobleu.SINGLE = 0  # in this process, which ends soon
+    lists = read("dev.jsonl").with_metric(BLEU(max_ngram_order=2, tokenize="none"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for trainer in (MinRisk(t0=0.1, t1=0.1), SoftBLEU(iterations=3), MaxLikelihood()):
+            for corpus in (lists, forests_of(lists)):
+                trainer.fit(corpus)
+        cobleu.MaxCoBLEU(iterations=3).fit(forests_of(lists))
+    intern(Texts.of([" ".join(f"w{k}" for k in range(_MANY))]))
+    places = np.arange(_MANY, dtype=np.int32)
+    numbers, counts = Numbers(places), PairCounts()
+    for _ in range(2):
+        numbers.of(places, np.ones_like(places))
+        counts.add(places, places, places.astype(np.float32), places.astype(np.float32))
+
+
+def of_systems() -> None:
+    """A language model with holes, and the phrases of some texts."""
+    Path("holes.arpa").write_text(_HOLES, encoding="utf-8")
+    load_lm("holes.arpa")
+    table = Translator.load("translator").table
+    words, _ = intern(Texts.of([" ".join(table.source_words)]))
+    table.filter(words[0])
