@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+CASES ?= 1000000  # damaged files of make fuzz
 SPREAD := -n auto --maxprocesses 4 --dist loadfile  # a process a core, each takes whole files
 
-.PHONY: demo test test-all lint types bench clean
+.PHONY: demo test test-all fuzz lint types bench clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -20,6 +21,9 @@ test: $(STAMP)
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -m "" $(SPREAD)
+
+fuzz: $(STAMP)
+	$(BIN)/python -m nbest.testing.fuzz --cases $(CASES)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -167,15 +167,10 @@ def _read_treebank(path: Path) -> None:
 
 def _make_models(folder: Path) -> Targets:
     corpus = toy_lists(3, segments_=8, longest=5)
-    kinds: tuple[dict[str, Any], ...] = (
-        {"kind": "length"},
-        {"kind": "bins", "bins": 2},
-        {"kind": "gaussians", "kernels": 2},
-    )
-    kinds += ({"kind": "lowdim", "k": 2}, {"kind": "ngrams", "order": 1})
+    kinds = {"length": {}, "bins": {"bins": 2}, "gaussians": {"kernels": 2}, "lowdim": {"k": 2}, "ngrams": {"order": 1}}
     models = {}
-    for kind in kinds:
-        recipes = fit_recipes(corpus, [kind])
+    for kind, options in kinds.items():
+        recipes = fit_recipes(corpus, [{"kind": kind, **options}])
         wide = apply_recipes(corpus, recipes)
         weights = dict.fromkeys((*wide.feature_names, *wide.sparse_names), 0.5)
         models[kind] = LogLinear(weights, features=recipes, dense=wide.feature_names, seed=1)
@@ -186,7 +181,7 @@ def _make_models(folder: Path) -> Targets:
         place.mkdir(parents=True)
         model.save(place / "model.json")
         targets |= dict.fromkeys(place.iterdir(), place / "model.json")
-    write_moses_weights(folder / "moses.ini", {"LM0": 0.5, "TM_0": 0.1, "TM_1": 0.2})
+    write_moses_weights(folder / "moses.ini", {"first": 0.5, "second": 0.1, "third": 0.2})
     return targets | {folder / "moses.ini": folder / "moses.ini"}
 
 
@@ -237,15 +232,15 @@ def _use_system(name: str, folder: Path) -> None:
 
 
 KINDS: dict[str, Kind] = {
-    "lists": Kind(_make_lists, _read_corpus, 36),
-    "forests": Kind(_make_forests, _read_corpus, 20),
-    "references": Kind(_make_references, _read_references, 6),
-    "treebanks": Kind(_make_treebanks, _read_treebank, 6),
-    "models": Kind(_make_models, _read_model, 12, _reseal_model),
-    "language models": Kind(_make_lms, _read_lm, 8, reseal),
+    "lists": Kind(_make_lists, _read_corpus, 70),
+    "forests": Kind(_make_forests, _read_corpus, 45),
+    "references": Kind(_make_references, _read_references, 12),
+    "treebanks": Kind(_make_treebanks, _read_treebank, 12),
+    "models": Kind(_make_models, _read_model, 24, _reseal_model),
+    "language models": Kind(_make_lms, _read_lm, 16, reseal),
     **{
-        name: Kind(partial(_make_system, name), partial(_use_system, name), 2, reseal)
-        for name in ("tagger", "parser", "converter", "translator", "loop")
+        name: Kind(partial(_make_system, name), partial(_use_system, name), weight, reseal)
+        for name, weight in (("tagger", 3), ("parser", 3), ("converter", 3), ("translator", 1), ("loop", 1))
     },
 }
 """Kinds by name. Adding one is one line; `python -m nbest.testing.fuzz` and the tests find it."""
