@@ -9,6 +9,7 @@ import numpy as np
 from nbest import segments
 from nbest.corpus import NBest
 from nbest.corpus.operations import first_of_equals
+from nbest.corpus.order import gaps
 from nbest.decisions import corpus_oracle, first, random_score
 from nbest.features import within_scale
 from nbest.metrics import External
@@ -109,12 +110,9 @@ def _list_findings(corpus: NBest, distinct: Bools | None) -> list[str]:
     if distinct is not None and not distinct.all():
         repeats = int((~distinct).sum())
         found.append(f"{repeats} hypotheses repeat a text of their list; nbest convert --dedupe drops them")
-    numbers = [int(name) for name in corpus.ids if name.isascii() and name.isdigit()]
-    if numbers and len(numbers) == len(corpus.ids):
-        missing = max(numbers) + 1 - min(min(numbers), 1) - len(numbers)
-        if missing:
-            absent = next(n for n in range(min(min(numbers), 1), max(numbers)) if n not in set(numbers))
-            found.append(f"{missing} segments are missing (the first is {absent}): references must not shift for it")
+    missing, absent = gaps(corpus.ids)
+    if missing:
+        found.append(f"{missing} segments are missing (the first is {absent}): references must not shift for it")
     return found
 
 

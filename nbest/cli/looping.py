@@ -15,7 +15,7 @@ from nbest.cli.loading import Measure, measure, plain_value
 from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.decoders import CommandDecoder, SystemDecoder, is_system
 from nbest.errors import FormatError, ParameterError, look_up
-from nbest.files import read_bytes, read_lines
+from nbest.files import read_bytes
 from nbest.formats import read_references
 from nbest.loop.inputs import Inputs
 from nbest.loop.loop import Loop
@@ -175,12 +175,7 @@ def _inputs(decoder: CommandDecoder | SystemDecoder, path: str, refs: list[str] 
     inputs = decoder.read(path)
     if not refs:
         return Inputs(inputs)
-    sides = []
-    for each in refs:
-        lines = read_lines(each)
-        if len(lines) != len(inputs):
-            raise FormatError(each, None, f"has {len(lines)} lines and {path} has {len(inputs)} segments")
-        sides.append(decoder.references(lines))
+    sides = [decoder.references(side) for side in zip(*read_references(list(refs), len(inputs)), strict=True)]
     return Inputs(inputs, tuple(zip(*sides, strict=True)))
 
 
