@@ -25,12 +25,12 @@ def in_order(ids: Iterable[str]) -> list[str]:
 
 
 def first_number(numbers: Sequence[int]) -> int:
-    """What numbered segments count from: 0, or 1 where there is no 0."""
-    return min(1, *numbers) if numbers else 0
+    """What numbered segments count from: 1 where they are exactly 1 to N, else 0, and some are missing."""
+    return int(bool(numbers) and sorted(numbers) == list(range(1, len(numbers) + 1)))
 
 
 def gaps(ids: Sequence[str]) -> tuple[int, int]:
-    """How many numbers are missing among ids that are numbers, from 0 or 1 to the largest, and the first of them."""
+    """How many numbers are missing among ids that are numbers, up to the largest, and the first of them."""
     numbers = whole_numbers(ids)
     if not numbers:
         return 0, 0

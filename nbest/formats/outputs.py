@@ -11,7 +11,7 @@ from nbest.errors import FormatError
 from nbest.files import read_lines
 from nbest.formats.base import shown
 from nbest.formats.references import align_references
-from nbest.formats.texts_by_id import ids_before_blanks, own_ids, texts_after_blanks, without_blank_end
+from nbest.formats.texts_by_id import ids_before_blanks, not_chosen, own_ids, texts_after_blanks, without_blank_end
 from nbest.types import References
 
 
@@ -28,7 +28,8 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     """The outputs of one or more systems with the references of their segments, by the rule of `read_references`.
 
     Lines `id<TAB>text`, JSON lines of `nbest rerank --json`, and `id text` where references have these ids too, are
-    taken by id; others by line, as segments 0, 1, ... All systems must have the same segments.
+    taken by id; others by line, as segments 0, 1, ... All systems must have the same segments. Those for which no
+    system chose anything ("index": null in JSON lines) are left out.
     """
     lines = {path: read_lines(path) for path in paths}
     for path, mine in lines.items():
@@ -39,11 +40,17 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     if named is None:
         return _by_line(lines, refs)
     ids = in_order(known[named] or ())
-    if not ids:
-        raise FormatError(named, None, "there is no output in it: nothing was chosen for any segment")
     systems = {path: _in_order(path, mine, known[path], named, ids) for path, mine in lines.items()}
     references, left_out = align_references(list(refs), ids)
-    return Outputs(systems, references, left_out)
+    nothing = set.intersection(*(not_chosen(path, mine) for path, mine in lines.items()))
+    kept = [i for i, name in enumerate(ids) if name not in nothing]
+    if not kept:
+        raise FormatError(named, None, "there is no output in it: nothing was chosen for any segment")
+    return Outputs(
+        {path: [texts[i] for i in kept] for path, texts in systems.items()},
+        [references[i] for i in kept],
+        left_out + len(nothing),
+    )
 
 
 def _by_line(lines: dict[str, list[str]], refs: Sequence[str | Path]) -> Outputs:

@@ -21,10 +21,10 @@ def read_references(
 
     A file is aligned by id when each of its lines is `id<TAB>text`, `id text` or `{"id": ..., "text": ...}` and these
     ids are those of the segments, all of them and no others, each once; numbered segments may be absent from the lists.
-    Else it is aligned by line: when the ids are numbers (as in Moses lists), a segment's number is its line from 0 (or
-    from 1, where no segment is 0 and there is a line less), and there must be a line for every number up to the largest
-    and no more; other ids go by order. Blank lines too many at the end are ignored. Lines that carry other ids than
-    the segments are refused.
+    Else it is aligned by line: when the ids are numbers (as in Moses lists), a segment's number is its line from 0
+    (from 1 where the numbers are exactly 1 to N), and there must be a line for every number up to the largest and no
+    more; other ids go by order. Blank lines too many at the end are ignored. Lines that carry other ids than the
+    segments are refused.
     """
     return align_references(paths, segments)[0]
 
@@ -80,28 +80,20 @@ def _by_id(texts: dict[str, str], ids: list[str], named: bool) -> list[str] | No
         return None
     if not named and sorted(others) == list(range(1, len(ids) + 1)):  # no ids here, and these count from one
         return [texts[str(number + 1)] for number in numbers]
-    complete = sorted(others) == list(range(first_number(others), max(numbers) + 1))
+    complete = sorted(others) == list(range(max(numbers) + 1))
     return [texts[name] for name in ids] if complete and texts.keys() >= known else None
 
 
 def _by_line(path: str | Path, lines: list[str], ids: list[str], named: bool) -> tuple[list[str], int]:
     """The line of each id, and how many lines are of no id."""
     numbers = whole_numbers(ids)
-    begin = _begin(without_blank_end(lines), numbers) if named and numbers else 0
+    begin = first_number(numbers) if named and numbers else 0
     wanted = max(numbers) + 1 - begin if numbers else len(ids)
     while len(lines) > wanted and not lines[-1].strip():
         lines = lines[:-1]
     if len(lines) != wanted:
         raise FormatError(path, None, _complaint(lines, ids, wanted))
     return [lines[i - begin] for i in numbers] if numbers else lines, wanted - len(ids)
-
-
-def _begin(lines: list[str], numbers: list[int]) -> int:
-    """What segments with these numbers count from: 1 when they are 1 to N, or where there are as many lines as the
-    largest number says; else 0."""
-    if first_number(numbers) == 0:
-        return 0
-    return 1 if max(numbers) == len(numbers) or len(lines) == max(numbers) else 0
 
 
 def _complaint(lines: list[str], ids: list[str], wanted: int) -> str:

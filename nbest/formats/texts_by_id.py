@@ -24,13 +24,11 @@ def without_blank_end(lines: list[str]) -> list[str]:
 
 
 def own_ids(path: str | Path, lines: list[str]) -> dict[str, str] | None:
-    """Texts by id where every line says for sure that it carries one: before a tab, or as JSON; else None.
-
-    JSON of `nbest rerank` that chose nothing ("index": null) is left out.
-    """
+    """Texts by id where every line says for sure that it carries one: before a tab, or as JSON; else None."""
     lines = without_blank_end(lines)
-    if lines and all(line.startswith("{") and '"id"' in line and '"text"' in line for line in lines):
-        return _from_json(path, lines)
+    rows = _json_rows(path, lines)
+    if rows is not None:
+        return {str(row["id"]): row["text"] for row in rows}
     pairs = [line.partition("\t") for line in lines]
     names = [name for name, _, _ in pairs]
     tabs = sum(tab != "" for _, tab, _ in pairs)
@@ -41,18 +39,27 @@ def own_ids(path: str | Path, lines: list[str]) -> dict[str, str] | None:
     return {name: text for name, _, text in pairs}
 
 
-def _from_json(path: str | Path, lines: list[str]) -> dict[str, str] | None:
-    texts: dict[str, str] = {}
+def not_chosen(path: str | Path, lines: list[str]) -> set[str]:
+    """The ids of segments for which the JSON lines of `nbest rerank` say that nothing was chosen ("index": null)."""
+    rows = _json_rows(path, without_blank_end(lines)) or ()
+    return {str(row["id"]) for row in rows if "index" in row and row["index"] is None}
+
+
+def _json_rows(path: str | Path, lines: list[str]) -> list[dict[str, Any]] | None:
+    """The rows of JSON lines with "id" and "text"; None where lines are not so."""
+    if not lines or not all(line.startswith("{") and '"id"' in line and '"text"' in line for line in lines):
+        return None
+    rows, known = list[dict[str, Any]](), set[str]()
     for at, line in enumerate(lines, 1):
         row: dict[str, Any] = need(path, at, "a line", loads(path, at, line), dict)
         if not {"id", "text"} <= row.keys() <= _KEYS or type(row["id"]) not in (str, int):
             return None
-        name, text = str(row["id"]), need(path, at, '"text"', row["text"], str)
-        if name in texts:
-            raise FormatError(path, at, f"segment {name!r} is there twice")
-        if "index" not in row or row["index"] is not None:
-            texts[name] = text
-    return texts
+        need(path, at, '"text"', row["text"], str)
+        if str(row["id"]) in known:
+            raise FormatError(path, at, f"segment {str(row['id'])!r} is there twice")
+        known.add(str(row["id"]))
+        rows.append(row)
+    return rows
 
 
 def texts_after_blanks(lines: list[str]) -> dict[str, str] | None:
