@@ -59,10 +59,11 @@ def run(call: RerankCall) -> None:
     unused = [name for name in corpus.feature_names if name not in model.weights]
     if unused and call.model is not None and len(unused) < len(corpus.feature_names):
         console.say(f"{call.test[0]}: the model has no weight for {', '.join(unused)}; not used")
-    forests = corpus if isinstance(corpus, Forests) else None
+    forests = None
     if isinstance(corpus, Forests):
         model = _own(call, corpus) if call.decision == "first" else model
-        corpus = _best(call, model, corpus)
+        corpus = model.complete(corpus)
+        forests, corpus = corpus, _best(call, model, corpus)
     if corpus.texts is None:
         raise CapabilityError(f"{call.test[0]}: these lists carry no texts to choose from")
     choice = _choose(call, model, corpus, forests, console)

@@ -125,6 +125,7 @@ class ForestBuilder:
             sources=self._complete(self._sources, names, "source"),
             origins={name: origin for name, origin in (origins or {}).items() if name in feature_names},
             own_weights={name: weight for name, weight in (self._weights or {}).items() if name in feature_names},
+            absent_is_zero=self._sparse and self._only is None,
             **words,
         )
 

@@ -10,7 +10,6 @@ from nbest.errors import FormatError, ParameterError
 from nbest.files import read_lines
 from nbest.formats.base import shown
 from nbest.formats.texts_by_id import ids_before_blanks, own_ids, texts_after_blanks, without_blank_end
-from nbest.types import References
 
 
 def read_references(
@@ -29,7 +28,9 @@ def read_references(
     return align_references(paths, segments)[0]
 
 
-def align_references(paths: str | Path | Sequence[str | Path], segments: int | Sequence[str]) -> tuple[References, int]:
+def align_references(
+    paths: str | Path | Sequence[str | Path], segments: int | Sequence[str]
+) -> tuple[tuple[tuple[str, ...], ...], int]:
     """As `read_references`, and how many lines of the first file belong to none of the segments."""
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     if not paths:

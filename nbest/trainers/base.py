@@ -259,7 +259,7 @@ def _check_heldout(corpus: NBest | Forests, heldout: NBest | Forests) -> None:
     if heldout.metric is None or (isinstance(heldout, NBest) and heldout.stats is None):
         raise CapabilityError("the held-out data have no statistics yet; call heldout.with_metric(metric, references)")
     missing = [name for name in corpus.feature_names if name not in heldout.feature_names]
-    if missing:
+    if missing and not (isinstance(heldout, Forests) and heldout.absent_is_zero):
         raise ParameterError(f"the held-out data have no feature {missing[0]!r}, which those to train on have")
 
 
@@ -300,6 +300,7 @@ def finished(
 
     With `dev`, the score on all lists to train on, `corpus` may be some of them.
     """
+    heldout = model.complete(heldout) if isinstance(heldout, Forests) else heldout
     scores = {"dev": score_of(model, corpus) if dev is None else dev}
     if heldout is not None:
         scores["heldout"] = score_of(model, heldout)
