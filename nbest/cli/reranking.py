@@ -115,7 +115,9 @@ def _lines(call: RerankCall, model: LogLinear, corpus: NBest, choice: Ints, cons
         return _json_lines(model, corpus, choice, texts)
     empty = int((choice < 0).sum())
     if empty:
-        console.warn(f"{call.test[0]}: {empty} lists are empty, and so are their lines; {_EMPTY}")
+        console.warn(
+            f"{call.test[0]}: {empty} segments have nothing to choose from, and their lines are empty; {_EMPTY}"
+        )
     return _with_ids(corpus.ids, texts) if call.ids else _by_number(call.test[0], corpus.ids, texts, console)
 
 

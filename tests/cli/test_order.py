@@ -197,4 +197,5 @@ def test_empty_lists_are_left_out_by_json(run: Run) -> None:
     Path("refs").write_text("one\ntwo blind mice\n")
     wanted = first_score(run, "x.jsonl", "--refs", "refs")
     assert output_score(run, ["x.jsonl"], "refs", "--json") == pytest.approx(wanted)
-    assert "1 lists are empty" in run("rerank", "x.jsonl", "--decision", "first").err
+    done = run("rerank", "x.jsonl", "--decision", "first")
+    assert "1 segments have nothing to choose from, and their lines are empty" in done.err
