@@ -13,6 +13,7 @@ from nbest.corpus.order import gaps
 from nbest.decisions import corpus_oracle, first, random_score
 from nbest.features import within_scale
 from nbest.metrics import External
+from nbest.overlap import shared_segments
 from nbest.types import Bools, Floats, Ints
 
 _ROWS = 20000  # hypotheses looked at for mixtures
@@ -188,15 +189,3 @@ def _overlap_findings(corpus: NBest, other: NBest) -> list[str]:
     if not shared:
         return []
     return [f"{shared} of {len(corpus)} segments are also in the other lists: never tune and test on the same data"]
-
-
-def shared_segments(first: NBest, second: NBest) -> int:
-    """How many segments of `first` have the same references and the same first hypothesis in `second`."""
-    known = set(_keys(second))
-    return sum(key in known for key in _keys(first))
-
-
-def _keys(corpus: NBest) -> list[tuple[object, ...]]:
-    texts = ["" if corpus.texts is None or h < 0 else corpus.texts[h] for h in first_choice(corpus)]
-    references = corpus.references or (None,) * len(corpus)
-    return [(refs, text) for refs, text in zip(references, texts, strict=True)]

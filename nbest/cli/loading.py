@@ -18,6 +18,7 @@ from nbest.formats import read_any
 from nbest.formats.base import number
 from nbest.formats.references import align_references
 from nbest.metrics import METRICS, External, make_metric
+from nbest.overlap import shared_segments
 from nbest.types import Metric
 
 
@@ -167,3 +168,11 @@ def columns(corpus: Corpus, added: Sequence[dict[str, Any]], only: str | None, d
             corpus.column(name)
         corpus = corpus.without_features(names)
     return corpus
+
+
+def warn_of_overlap(console: Console, name: str, corpus: NBest | Forests, other: str, against: NBest | Forests) -> None:
+    """Say how many segments of a corpus to test or choose on were tuned on."""
+    shared = shared_segments(corpus, against)
+    if shared:
+        what = "the test scores are not honest" if name == "test" else "what is chosen on them is not held out"
+        console.warn(f"{shared} of {len(corpus)} {name} segments are also in {other}: {what}")

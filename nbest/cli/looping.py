@@ -70,6 +70,8 @@ def run(call: LoopCall) -> None:
     refuse_rest(given, kind, type(how.metric))
     grid = grid_values(kind, call.grid) if call.grid else None
     refuse_twice(settings, grid or {}, "--grid")
+    if call.heldout is not None and _same_contents(path, call.heldout):
+        console.warn(f"{call.heldout} has the same contents as {path}: what is chosen on it is not held out")
     decoder = _decoder(call)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # ends a running command, too
     with console.progress("working") as update, console.convergence():
@@ -185,6 +187,10 @@ def _files(call: LoopCall, path: str) -> dict[str, Any]:
     roles = {"dev": [path], "refs": call.refs or [], "heldout": held, "heldout_refs": call.heldout_refs or []}
     sums = {role: {each: _sum(each) for each in paths if Path(each).is_file()} for role, paths in roles.items()}
     return {"method": call.method, "files": sums}
+
+
+def _same_contents(path: str, other: str) -> bool:
+    return Path(path).is_file() and Path(other).is_file() and _sum(path) == _sum(other)
 
 
 def _sum(path: str) -> str:

@@ -217,6 +217,18 @@ def test_compare_warns_when_test_was_tuned_on(run: Run) -> None:
     assert "60 of 60 test segments are also in dev" in ran.err
 
 
+def test_held_out_lists_that_are_dev_are_said(run: Run) -> None:
+    held = ("--heldout", "dev.nbest", "--heldout-refs", "dev.ref")
+    ran = run("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "likelihood", *held, "-q")
+    assert "60 of 60 held-out segments are also in dev: what is chosen on them is not held out" in ran.err
+    ran = run(
+        "compare", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--test", "test.nbest", "--test-refs",
+        "test.ref", "--methods", "likelihood", *held,
+    )  # fmt: skip
+    assert "60 of 60 held-out segments are also in dev" in ran.err
+    assert "test segments" not in ran.err
+
+
 def test_inspect_finds_what_is_wrong(run: Run, folder: Path) -> None:
     rows = []
     for line in (folder / "dev.nbest").read_text().splitlines():
