@@ -12,6 +12,7 @@ from nbest.corpus.operations import first_of_equals
 from nbest.corpus.order import gaps
 from nbest.decisions import corpus_oracle, first, random_score
 from nbest.features import within_scale
+from nbest.findings import case_findings, label_findings, leaked_labels, looks_like_cost, oracle_like
 from nbest.metrics import External
 from nbest.overlap import shared_segments
 from nbest.types import Bools, Floats, Ints
@@ -110,7 +111,10 @@ def _list_findings(corpus: NBest, distinct: Bools | None) -> list[str]:
         found.append(f"{single} lists have only one hypothesis: they teach nothing")
     if distinct is not None and not distinct.all():
         repeats = int((~distinct).sum())
-        found.append(f"{repeats} hypotheses repeat a text of their list; nbest convert --dedupe drops them")
+        found.append(
+            f"{repeats} hypotheses repeat a text of their list: in lists of samples repeats are votes, keep them; "
+            "where they are copies, or other derivations of one output, nbest convert --dedupe keeps the first of each"
+        )
     missing, absent = gaps(corpus.ids)
     if missing:
         found.append(f"{missing} segments are missing (the first is {absent}): references must not shift for it")
@@ -148,18 +152,22 @@ def _feature_findings(corpus: NBest, scale: Floats) -> list[str]:
 def _score_findings(corpus: NBest, features: tuple[Feature, ...], scores: dict[str, float]) -> list[str]:
     _, metric = corpus.need_stats()
     sign = 1.0 if metric.higher_is_better else -1.0
-    found = []
+    found = label_findings(corpus)
+    leaked = leaked_labels(corpus)
+    found += [
+        f"feature {each.name!r} alone chooses as well as the oracle: does it know the references?"
+        for each in features
+        if each.name not in leaked and oracle_like(corpus, each.score, each.reverse_score, scores)
+    ]
     for feature in features:
-        if feature.score is None or feature.reverse_score is None:
-            continue
-        if sign * feature.score < sign * scores["random"] < sign * feature.reverse_score:
+        if feature.name not in leaked and looks_like_cost(corpus, feature.name, scores):
             found.append(
                 f"feature {feature.name!r} looks like a cost: the smallest scores {feature.reverse_score:.2f}, "
                 f"the largest {feature.score:.2f} (random {scores['random']:.2f}): is its sign right?"
             )
     if sign * scores["oracle"] <= sign * scores["first"] + 1e-9:
         found.append("the first hypothesis is already the best of every list: there is nothing to gain")
-    return [*found, *_reference_findings(corpus)]
+    return [*found, *case_findings(corpus), *_reference_findings(corpus)]
 
 
 def _reference_findings(corpus: NBest) -> list[str]:

@@ -50,7 +50,7 @@ def compare(
     """
     from nbest.cli.comparing import show
     from nbest.cli.console import Console
-    from nbest.cli.loading import Source, columns, measure, read_lists, wanted, warn_of_overlap
+    from nbest.cli.loading import Source, columns, measure, read_lists, wanted, warn_of_labels, warn_of_overlap
     from nbest.cli.options import refuse_rest, separate
     from nbest.comparison import compare as run
     from nbest.corpus import split as cut
@@ -77,6 +77,7 @@ def compare(
     tuned = whole if "held-out" in sets else cut(whole, 1.0 - split, seed)[0]
     added = fit_recipes(tuned, wanted(add))  # held-out segments must not shape the features
     sets = {name: columns(corpus, added, only, drop) for name, corpus in sets.items()}
+    warn_of_labels(console, sets["dev"])
     for name, other in (("test", "dev"), ("test", "held-out"), ("held-out", "dev")):
         if name in sets and other in sets:
             warn_of_overlap(console, name, sets[name], other, sets[other])

@@ -14,6 +14,7 @@ from nbest.corpus.operations import Corpus
 from nbest.errors import CapabilityError, FormatError, ParameterError, look_up
 from nbest.features import FEATURES, apply_recipes
 from nbest.files import read_lines
+from nbest.findings import label_findings
 from nbest.formats import read_any
 from nbest.formats.base import number
 from nbest.formats.references import align_references
@@ -168,6 +169,13 @@ def columns(corpus: Corpus, added: Sequence[dict[str, Any]], only: str | None, d
             corpus.column(name)
         corpus = corpus.without_features(names)
     return corpus
+
+
+def warn_of_labels(console: Console, corpus: NBest | Forests) -> None:
+    """Say which features of lists to tune on are the metric itself."""
+    if isinstance(corpus, NBest):
+        for finding in label_findings(corpus):
+            console.warn(finding)
 
 
 def warn_of_overlap(console: Console, name: str, corpus: NBest | Forests, other: str, against: NBest | Forests) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nbest.cli.console import Console, number, print_json
-from nbest.cli.loading import Source, columns, measure, read_corpus, wanted, warn_of_overlap
+from nbest.cli.loading import Source, columns, measure, read_corpus, wanted, warn_of_labels, warn_of_overlap
 from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
@@ -75,6 +75,7 @@ def run(call: TuneCall) -> None:
     if call.split:
         corpora = list(split(corpora[0], 1.0 - call.split, call.split_seed))
     dev, heldout = corpora[0], corpora[1] if len(corpora) > 1 else None
+    warn_of_labels(console, dev)
     loaded = time.perf_counter()
     if call.grid:
         model = search(kind, settings, call.grid, dev, heldout, call.threads, console)
