@@ -80,11 +80,14 @@ def looks_like_cost(corpus: NBest, name: str, scores: dict[str, float]) -> bool:
 
     Clearly: they gain at least a fifth of what the oracle gains over a random choice, the largest lose, and swapping
     the two choices at random within segments (a paired permutation test) hardly ever gives such a difference.
+    A column of whole numbers counts something (words, pieces), and is no cost.
     """
     stats, metric = corpus.need_stats()
     sign = 1.0 if metric.higher_is_better else -1.0
     filled = corpus.lengths > 0
     column = corpus.column(name)
+    if (column == np.round(column)).all():
+        return False
     largest, smallest = (segments.argmax(way * column, corpus.offsets)[filled] for way in (1.0, -1.0))
     by_largest, by_smallest = (sign * float(metric.score(stats[rows].sum(axis=0))) for rows in (largest, smallest))
     chance, best = sign * scores["random"], sign * scores["oracle"]

@@ -159,7 +159,8 @@ def _score_findings(corpus: NBest, features: tuple[Feature, ...], scores: dict[s
         for each in features
         if each.name not in leaked and oracle_like(corpus, each.score, each.reverse_score, scores)
     ]
-    for feature in features:
+    case = case_findings(corpus)
+    for feature in () if case else features:  # scores of another case mean nothing
         if feature.name not in leaked and looks_like_cost(corpus, feature.name, scores):
             found.append(
                 f"feature {feature.name!r} looks like a cost: the smallest scores {feature.reverse_score:.2f}, "
@@ -167,7 +168,7 @@ def _score_findings(corpus: NBest, features: tuple[Feature, ...], scores: dict[s
             )
     if sign * scores["oracle"] <= sign * scores["first"] + 1e-9:
         found.append("the first hypothesis is already the best of every list: there is nothing to gain")
-    return [*found, *case_findings(corpus), *_reference_findings(corpus)]
+    return [*found, *case, *_reference_findings(corpus)]
 
 
 def _reference_findings(corpus: NBest) -> list[str]:
