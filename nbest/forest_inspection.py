@@ -42,7 +42,7 @@ class ForestInspection:
     largest: int
     arity: int  # most tails of an edge
     lattices: bool
-    derivations: tuple[float, float]  # powers of ten: fewest and most of a forest that is not empty
+    derivations: tuple[float, float] | None  # powers of ten: fewest and most of a forest that is not empty; None: none
     vocabulary: int
     features: tuple[EdgeFeature, ...]
     scores: dict[str, float]
@@ -66,7 +66,7 @@ def inspect_forests(forests: Forests) -> ForestInspection:
         largest=int(sizes.max(initial=0)),
         arity=int(forests.arities.max(initial=0)),
         lattices=bool((forests.arities <= 1).all()),
-        derivations=(float(counts.min()), float(counts.max())) if len(counts) else (0.0, 0.0),
+        derivations=(float(counts.min()), float(counts.max())) if len(counts) else None,
         vocabulary=len(forests.vocabulary),
         features=features,
         scores={} if forests.metric is None else _scores(forests),

@@ -9,9 +9,12 @@ import numpy as np
 from nbest import segments
 from nbest.corpus import NBest
 from nbest.corpus.operations import first_of_equals
+from nbest.corpus.order import gaps
 from nbest.decisions import corpus_oracle, first, random_score
 from nbest.features import within_scale
+from nbest.findings import case_findings, label_findings, leaked_labels, looks_like_cost, oracle_like
 from nbest.metrics import External
+from nbest.overlap import shared_segments
 from nbest.types import Bools, Floats, Ints
 
 _ROWS = 20000  # hypotheses looked at for mixtures
@@ -108,13 +111,13 @@ def _list_findings(corpus: NBest, distinct: Bools | None) -> list[str]:
         found.append(f"{single} lists have only one hypothesis: they teach nothing")
     if distinct is not None and not distinct.all():
         repeats = int((~distinct).sum())
-        found.append(f"{repeats} hypotheses repeat a text of their list; nbest convert --dedupe drops them")
-    numbers = [int(name) for name in corpus.ids if name.isascii() and name.isdigit()]
-    if numbers and len(numbers) == len(corpus.ids):
-        missing = max(numbers) + 1 - min(min(numbers), 1) - len(numbers)
-        if missing:
-            absent = next(n for n in range(min(min(numbers), 1), max(numbers)) if n not in set(numbers))
-            found.append(f"{missing} segments are missing (the first is {absent}): references must not shift for it")
+        found.append(
+            f"{repeats} hypotheses repeat a text of their list: in lists of samples repeats are votes, keep them; "
+            "where they are copies, or other derivations of one output, nbest convert --dedupe keeps the first of each"
+        )
+    missing, absent = gaps(corpus.ids)
+    if missing:
+        found.append(f"{missing} segments are missing (the first is {absent}): references must not shift for it")
     return found
 
 
@@ -149,18 +152,23 @@ def _feature_findings(corpus: NBest, scale: Floats) -> list[str]:
 def _score_findings(corpus: NBest, features: tuple[Feature, ...], scores: dict[str, float]) -> list[str]:
     _, metric = corpus.need_stats()
     sign = 1.0 if metric.higher_is_better else -1.0
-    found = []
-    for feature in features:
-        if feature.score is None or feature.reverse_score is None:
-            continue
-        if sign * feature.score < sign * scores["random"] < sign * feature.reverse_score:
+    found = label_findings(corpus)
+    leaked = leaked_labels(corpus)
+    found += [
+        f"feature {each.name!r} alone chooses as well as the oracle: does it know the references?"
+        for each in features
+        if each.name not in leaked and oracle_like(corpus, each.score, each.reverse_score, scores)
+    ]
+    case = case_findings(corpus)
+    for feature in () if case else features:  # scores of another case mean nothing
+        if feature.name not in leaked and looks_like_cost(corpus, feature.name, scores):
             found.append(
                 f"feature {feature.name!r} looks like a cost: the smallest scores {feature.reverse_score:.2f}, "
                 f"the largest {feature.score:.2f} (random {scores['random']:.2f}): is its sign right?"
             )
     if sign * scores["oracle"] <= sign * scores["first"] + 1e-9:
         found.append("the first hypothesis is already the best of every list: there is nothing to gain")
-    return [*found, *_reference_findings(corpus)]
+    return [*found, *case, *_reference_findings(corpus)]
 
 
 def _reference_findings(corpus: NBest) -> list[str]:
@@ -190,15 +198,3 @@ def _overlap_findings(corpus: NBest, other: NBest) -> list[str]:
     if not shared:
         return []
     return [f"{shared} of {len(corpus)} segments are also in the other lists: never tune and test on the same data"]
-
-
-def shared_segments(first: NBest, second: NBest) -> int:
-    """How many segments of `first` have the same references and the same first hypothesis in `second`."""
-    known = set(_keys(second))
-    return sum(key in known for key in _keys(first))
-
-
-def _keys(corpus: NBest) -> list[tuple[object, ...]]:
-    texts = ["" if corpus.texts is None or h < 0 else corpus.texts[h] for h in first_choice(corpus)]
-    references = corpus.references or (None,) * len(corpus)
-    return [(refs, text) for refs, text in zip(references, texts, strict=True)]

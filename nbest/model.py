@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,9 @@ from nbest.types import Floats, Ints
 
 MODEL_FORMAT = "nbest-model/1"
 _MANY = 10_000  # sparse weights from which they are kept as arrays
+_ALIKE = 0.75  # share of letters from which two names may be one, misspelt
+_SEPARATOR = re.compile(r"[_:=~|/ ]")  # ends the kind of a sparse feature: pp_a, 2:a b
+_DIGITS = re.compile(r"[0-9]+")
 _LARGEST = 1e300  # sum of the sizes of all edge scores; sums over derivations must not overflow either
 
 
@@ -92,16 +97,40 @@ class LogLinear:
 
     def _check_features(self, corpus: NBest) -> None:
         """Whether lists have the features of the weights; a sparse one that no hypothesis has may be missing."""
-        if self.dense is None and corpus.sparse is not None:
-            return
         needed = self.weights if self.dense is None else self.dense
         missing = [name for name in needed if name not in corpus.feature_names]
         if missing and corpus.sparse is not None:
             known = set(corpus.sparse_names)
             missing = [name for name in missing if name not in known]
+            if self.dense is None:
+                missing = _not_sparse(missing, corpus, self.weights)
         if missing:
-            have = ", ".join(corpus.feature_names) or "none"
-            raise ParameterError(f"the model has a weight for {missing[0]!r} and these lists do not; they have {have}")
+            raise ParameterError(
+                f"the model has a weight for {missing[0]!r} and these lists do not; "
+                f"{_they_have(corpus.feature_names, missing[0])}"
+            )
+
+    def _absent(self, forests: Forests) -> list[str]:
+        """The weights whose features are 0 on all edges because the forests do not have them; an error for others.
+
+        Where the format says that absent is 0, a weight is refused only if it looks like a misspelt name of a feature
+        that has no weight, or if no weight finds its feature.
+        """
+        missing = [name for name in self.weights if name not in forests.feature_names]
+        refused = missing
+        if forests.absent_is_zero and len(missing) < len(self.weights):
+            refused = misspelt(missing, [name for name in forests.feature_names if name not in self.weights])
+        if refused:
+            raise ParameterError(
+                f"the model has a weight for {refused[0]!r} and the forests do not; "
+                f"{_they_have(forests.feature_names, refused[0])}"
+            )
+        return missing
+
+    def complete(self, forests: Forests) -> Forests:
+        """The forests with columns of zeros for weights that they lack, where their format says that absent is 0."""
+        missing = self._absent(forests)
+        return forests.with_features(missing, np.zeros((forests.edges, len(missing)))) if missing else forests
 
     def edge_scores(self, forests: Forests) -> Floats:
         """[E] score of each edge of forests; that of a derivation is their sum."""
@@ -111,14 +140,11 @@ class LogLinear:
                 f"this model adds features to lists ({kinds}), which edges of a forest do not have; "
                 "read lists out of the forests first (nbest convert FORESTS LISTS --top 100)"
             )
-        missing = [name for name in self.weights if name not in forests.feature_names]
-        if missing:
-            have = ", ".join(forests.feature_names) or "none"
-            raise ParameterError(f"the model has a weight for {missing[0]!r} and the forests do not; they have {have}")
+        absent = set(self._absent(forests))
         scores = np.zeros(forests.edges)
         with np.errstate(over="ignore", invalid="ignore"):
             for name, weight in self.weights.items():
-                if weight:
+                if weight and name not in absent:
                     scores += weight * forests.column(name)
         if not np.isfinite(scores).all() or np.abs(scores).sum() > _LARGEST:
             raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
@@ -168,6 +194,47 @@ class LogLinear:
         dense = {name: weights[name] for name in self.dense or () if name in weights}
         many = {name: weight for name, weight in weights.items() if name not in dense and (weight or not dense)}
         return (dense, many) if len(many) > _MANY else (dense | many, {})
+
+
+def _they_have(names: Sequence[str], name: str) -> str:
+    near = get_close_matches(name, names, n=1)
+    return f"they have {', '.join(names) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def misspelt(names: Sequence[str], unused: Sequence[str]) -> list[str]:
+    """The names that look like one of `unused`, features without a weight, written otherwise."""
+    return [name for name in names if any(_alike(name, other) for other in unused)]
+
+
+def _alike(name: str, other: str) -> bool:
+    """LM and LM0 may be one; LM0 and LM1, or pp_a and pp_b, are two features of one kind."""
+    first, second = name.casefold(), other.casefold()
+    if first == second or first[:1] != second[:1] or abs(len(first) - len(second)) > 2:
+        return first == second
+    numbers = [_DIGITS.sub("0", each) for each in (first, second)]
+    if _kind(first) == _kind(second) != "" or numbers[0] == numbers[1]:
+        return False
+    return SequenceMatcher(None, first, second).ratio() >= _ALIKE
+
+
+def _not_sparse(names: Sequence[str], corpus: NBest, weights: Mapping[str, float]) -> list[str]:
+    """Names that no feature of the lists has and that are no sparse features which these lists happen to lack.
+
+    Sparse names begin as one of the lists' sparse names does (`2:a b` as `2:c d`), or have a `_` in them, as in Moses,
+    and begin as no dense one does; and they are not a dense feature, which has no weight, misspelt.
+    """
+    if not names:
+        return []
+    sparse, dense = ({_kind(name) for name in known} for known in (corpus.sparse_names, corpus.feature_names))
+    wrong = set(misspelt(names, [name for name in corpus.feature_names if name not in weights]))
+    fitting = {name for name in names if _kind(name) and (_kind(name) in sparse or "_" in name)}
+    return [name for name in names if name in wrong or name not in fitting or _kind(name) in dense - sparse]
+
+
+def _kind(name: str) -> str:
+    """What stands before the first separator; nothing where there is none."""
+    kind, *rest = _SEPARATOR.split(name, maxsplit=1)
+    return kind if rest else ""
 
 
 def _without_columns(recipe: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,13 +50,12 @@ def compare(
     """
     from nbest.cli.comparing import show
     from nbest.cli.console import Console
-    from nbest.cli.loading import Source, columns, measure, read_lists, wanted
+    from nbest.cli.loading import Source, columns, measure, read_lists, wanted, warn_of_labels, warn_of_overlap
     from nbest.cli.options import refuse_rest, separate
     from nbest.comparison import compare as run
     from nbest.corpus import split as cut
     from nbest.errors import ParameterError
     from nbest.features import fit_recipes
-    from nbest.inspection import shared_segments
 
     if methods is not None and not methods.strip(","):
         raise ParameterError("--methods names none")
@@ -78,12 +77,10 @@ def compare(
     tuned = whole if "held-out" in sets else cut(whole, 1.0 - split, seed)[0]
     added = fit_recipes(tuned, wanted(add))  # held-out segments must not shape the features
     sets = {name: columns(corpus, added, only, drop) for name, corpus in sets.items()}
-    for name in ("dev", "held-out"):
-        shared = shared_segments(sets["test"], sets[name]) if name in sets else 0
-        if shared:
-            console.warn(
-                f"{shared} of {len(sets['test'])} test segments are also in {name}: the test scores are not honest"
-            )
+    warn_of_labels(console, sets["dev"])
+    for name, other in (("test", "dev"), ("test", "held-out"), ("held-out", "dev")):
+        if name in sets and other in sets:
+            warn_of_overlap(console, name, sets[name], other, sets[other])
     methods = methods or (_DENSE if sets["dev"].sparse is None else _SPARSE)
     names = [name for name in methods.split(",") if name]
     with console.progress("tuning") as update, console.convergence():

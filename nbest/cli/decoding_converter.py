@@ -13,9 +13,9 @@ from nbest.cli.console import Console
 from nbest.corpus import Forests, NBest
 from nbest.corpus.operations import stack
 from nbest.decisions import DECISIONS
-from nbest.errors import FormatError, ParameterError, look_up
+from nbest.errors import ParameterError, look_up
 from nbest.files import read_lines, write_text
-from nbest.formats import FOREST_FORMATS, format_of_target, write, write_forests
+from nbest.formats import FOREST_FORMATS, format_of_target, read_references, write, write_forests
 from nbest.model import LogLinear, load
 from nbest.systems.converter import Converter
 from nbest.systems.converter_text import read_sentences
@@ -119,13 +119,7 @@ def _inputs(call: DecodeCall) -> tuple[list[str], tuple[tuple[str, ...], ...] | 
 
 
 def _references(call: DecodeCall, count: int) -> tuple[tuple[str, ...], ...] | None:
-    if not call.refs:
-        return None
-    sides = [read_lines(path) for path in call.refs]
-    for path, lines in zip(call.refs, sides, strict=True):
-        if len(lines) != count:
-            raise FormatError(path, None, f"has {len(lines)} lines and {call.text} has {count}")
-    return tuple(zip(*sides, strict=True))
+    return read_references(call.refs, count) if call.refs else None
 
 
 def _write_texts(work: _Work, decide: Callable[..., Any], update: Callable[[int, int], None]) -> None:

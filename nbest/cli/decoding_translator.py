@@ -9,10 +9,10 @@ from typing import Any
 from nbest.cli.console import Console
 from nbest.corpus import Forests
 from nbest.decisions import DECISIONS
-from nbest.errors import FormatError, ParameterError, look_up
+from nbest.errors import ParameterError, look_up
 from nbest.files import read_lines, write_text
 from nbest.forests.kbest import kbest
-from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target, write, write_forests
+from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target, read_references, write, write_forests
 from nbest.model import LogLinear, load
 from nbest.systems.translator import Translator
 
@@ -78,13 +78,9 @@ def _wanted(call: DecodeCall) -> str:
 def _references(call: DecodeCall, system: Translator, count: int) -> tuple[tuple[str, ...], ...] | None:
     if not call.refs:
         return None
-    sides = []
-    for path in call.refs:
-        lines = read_lines(path)
-        if len(lines) != count:
-            raise FormatError(path, None, f"has {len(lines)} lines and {call.text} has {count}")
-        sides.append([" ".join(tokens) for tokens in system.tokens(lines, of_target=True)])
-    return tuple(zip(*sides, strict=True))
+    sides = zip(*read_references(call.refs, count), strict=True)
+    tokens = [[" ".join(words) for words in system.tokens(side, of_target=True)] for side in sides]
+    return tuple(zip(*tokens, strict=True))
 
 
 def _batches(

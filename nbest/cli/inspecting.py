@@ -141,10 +141,11 @@ def _print_lists(found: Inspection, how: Measure | None, console: Console) -> No
 
 def _print_forests(found: ForestInspection, how: Measure | None, console: Console) -> None:
     kind = "lattices" if found.lattices else f"edges of up to {found.arity} tails"
-    low, high = found.derivations
+    span = found.derivations
+    many = "no derivations" if span is None else f"10^{span[0]:.1f} to 10^{span[1]:.1f} derivations"
     print(
         f"{found.segments} forests ({kind}), {found.nodes} nodes, {found.edges} edges ({found.smallest} to "
-        f"{found.largest} a forest), 10^{low:.1f} to 10^{high:.1f} derivations, {found.vocabulary} distinct words, "
+        f"{found.largest} a forest), {many}, {found.vocabulary} distinct words, "
         f"{len(found.features)} features"
     )
     _print_scores(found.scores, how)

@@ -14,9 +14,12 @@ from nbest.corpus.operations import Corpus
 from nbest.errors import CapabilityError, FormatError, ParameterError, look_up
 from nbest.features import FEATURES, apply_recipes
 from nbest.files import read_lines
-from nbest.formats import read_any, read_references
+from nbest.findings import label_findings
+from nbest.formats import read_any
 from nbest.formats.base import number
+from nbest.formats.references import align_references
 from nbest.metrics import METRICS, External, make_metric
+from nbest.overlap import shared_segments
 from nbest.types import Metric
 
 
@@ -49,11 +52,9 @@ def read_corpus(source: Source, console: Console) -> NBest | Forests:
         console.say(f"{source.lists[0]}: feature {name!r}: {origin}")
     if not source.refs:
         return corpus
-    references = read_references(list(source.refs), corpus.ids)
-    if all(_is_number(name) for name in corpus.ids):
-        missing = max(int(name) for name in corpus.ids) + 1 - len(corpus)
-        if missing > 0 and min(int(name) for name in corpus.ids) == 0:
-            console.warn(f"{source.lists[0]}: {missing} segments have references but no hypotheses; they are left out")
+    references, left_out = align_references(list(source.refs), corpus.ids)
+    if left_out:
+        console.warn(f"{source.lists[0]}: {left_out} segments have references but no hypotheses; they are left out")
     return corpus.with_references(references)
 
 
@@ -66,10 +67,6 @@ def _joined(paths: Sequence[str], parts: list[NBest | Forests]) -> NBest | Fores
         odd = next(path for path, part in zip(paths, parts, strict=True) if isinstance(part, Forests))
         raise CapabilityError(f"{odd}: forests cannot be merged with others; name one file or directory of forests")
     return merge(*lists)
-
-
-def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdigit()
 
 
 @dataclass(frozen=True)
@@ -172,3 +169,18 @@ def columns(corpus: Corpus, added: Sequence[dict[str, Any]], only: str | None, d
             corpus.column(name)
         corpus = corpus.without_features(names)
     return corpus
+
+
+def warn_of_labels(console: Console, corpus: NBest | Forests) -> None:
+    """Say which features of lists to tune on are the metric itself."""
+    if isinstance(corpus, NBest):
+        for finding in label_findings(corpus):
+            console.warn(finding)
+
+
+def warn_of_overlap(console: Console, name: str, corpus: NBest | Forests, other: str, against: NBest | Forests) -> None:
+    """Say how many segments of a corpus to test or choose on were tuned on."""
+    shared = shared_segments(corpus, against)
+    if shared:
+        what = "the test scores are not honest" if name == "test" else "what is chosen on them is not held out"
+        console.warn(f"{shared} of {len(corpus)} {name} segments are also in {other}: {what}")

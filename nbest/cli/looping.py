@@ -15,7 +15,7 @@ from nbest.cli.loading import Measure, measure, plain_value
 from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.decoders import CommandDecoder, SystemDecoder, is_system
 from nbest.errors import FormatError, ParameterError, look_up
-from nbest.files import read_bytes, read_lines
+from nbest.files import read_bytes
 from nbest.formats import read_references
 from nbest.loop.inputs import Inputs
 from nbest.loop.loop import Loop
@@ -70,6 +70,8 @@ def run(call: LoopCall) -> None:
     refuse_rest(given, kind, type(how.metric))
     grid = grid_values(kind, call.grid) if call.grid else None
     refuse_twice(settings, grid or {}, "--grid")
+    if call.heldout is not None and _same_contents(path, call.heldout):
+        console.warn(f"{call.heldout} has the same contents as {path}: what is chosen on it is not held out")
     decoder = _decoder(call)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # ends a running command, too
     with console.progress("working") as update, console.convergence():
@@ -175,12 +177,7 @@ def _inputs(decoder: CommandDecoder | SystemDecoder, path: str, refs: list[str] 
     inputs = decoder.read(path)
     if not refs:
         return Inputs(inputs, each=1)  # a tree or a row of tags
-    sides = []
-    for each in refs:
-        lines = read_lines(each)
-        if len(lines) != len(inputs):
-            raise FormatError(each, None, f"has {len(lines)} lines and {path} has {len(inputs)} segments")
-        sides.append(decoder.references(lines))
+    sides = [decoder.references(side) for side in zip(*read_references(list(refs), len(inputs)), strict=True)]
     return Inputs(inputs, tuple(zip(*sides, strict=True)))
 
 
@@ -190,6 +187,10 @@ def _files(call: LoopCall, path: str) -> dict[str, Any]:
     roles = {"dev": [path], "refs": call.refs or [], "heldout": held, "heldout_refs": call.heldout_refs or []}
     sums = {role: {each: _sum(each) for each in paths if Path(each).is_file()} for role, paths in roles.items()}
     return {"method": call.method, "files": sums}
+
+
+def _same_contents(path: str, other: str) -> bool:
+    return Path(path).is_file() and Path(other).is_file() and _sum(path) == _sum(other)
 
 
 def _sum(path: str) -> str:

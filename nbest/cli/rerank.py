@@ -35,14 +35,17 @@ def rerank(
         int, typer.Option("--k", min=1, help="From a forest: mbr and consensus choose among its k best strings.")
     ] = 1000,
     output: Annotated[str, typer.Option("--output", "-o", help="Chosen texts, one a line; - is stdout.")] = "-",
+    ids: Annotated[bool, typer.Option("--ids", help="Write id TAB text, which nbest score matches by id.")] = False,
     format: o.FormatName = None,
     quiet: o.Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line: id, text, index, score.")] = False,
 ) -> None:
     """Choose the best hypothesis of each list, or derivation of each forest, with a tuned model; texts, one a line.
 
-    An empty list gives an empty line. mbr takes the hypothesis that is nearest to all others, consensus the one whose
-    n-grams are nearest to those the model expects, over the whole list or forest.
+    Lines stand in the order of the ids where these are numbers, else in that of the lists. An empty list gives an empty
+    line, and so does a number that is missing among the ids; --ids and --json carry the ids.
+    mbr takes the hypothesis that is nearest to all others, consensus the one whose n-grams are nearest to those the
+    model expects, over the whole list or forest.
 
     [bold]Examples[/bold]
 
@@ -52,8 +55,10 @@ def rerank(
 
       nbest rerank test.nbest --model model.json --decision mbr --gain chrf -o out.txt
 
+      nbest rerank kaldi/ --model model.json --ids -o out.tsv && nbest score out.tsv --refs text -m wer
+
       nbest rerank lattices/ --model model.json --decision consensus > out.txt
     """
     from nbest.cli.reranking import RerankCall, run
 
-    run(RerankCall(test, model, decision, gain, gamma, evidence, order, k, output, format, quiet, as_json))
+    run(RerankCall(test, model, decision, gain, gamma, evidence, order, k, output, ids, format, quiet, as_json))

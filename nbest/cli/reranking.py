@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nbest.cli.console import Console
 from nbest.cli.loading import Source, read_corpus
 from nbest.corpus import Forests, NBest
+from nbest.corpus.order import first_number, gaps, whole_numbers
 from nbest.decisions import DECISIONS
 from nbest.errors import CapabilityError, ParameterError, look_up
 from nbest.files import write_text
@@ -31,6 +33,7 @@ class RerankCall:
     order: int | None
     k: int
     output: str
+    ids: bool
     format: str | None
     quiet: bool
     as_json: bool
@@ -56,14 +59,15 @@ def run(call: RerankCall) -> None:
     unused = [name for name in corpus.feature_names if name not in model.weights]
     if unused and call.model is not None and len(unused) < len(corpus.feature_names):
         console.say(f"{call.test[0]}: the model has no weight for {', '.join(unused)}; not used")
-    forests = corpus if isinstance(corpus, Forests) else None
+    forests = None
     if isinstance(corpus, Forests):
         model = _own(call, corpus) if call.decision == "first" else model
-        corpus = _best(call, model, corpus)
+        corpus = model.complete(corpus)
+        forests, corpus = corpus, _best(call, model, corpus)
     if corpus.texts is None:
         raise CapabilityError(f"{call.test[0]}: these lists carry no texts to choose from")
     choice = _choose(call, model, corpus, forests, console)
-    write_text(call.output, "".join(f"{line}\n" for line in _lines(call, model, corpus, choice)))
+    write_text(call.output, "".join(f"{line}\n" for line in _lines(call, model, corpus, choice, console)))
 
 
 def _own(call: RerankCall, forests: Forests) -> LogLinear:
@@ -104,11 +108,46 @@ def _gain(model: LogLinear) -> str:
     return name if name in METRICS and name != "external" else "bleu"
 
 
-def _lines(call: RerankCall, model: LogLinear, corpus: NBest, choice: Ints) -> list[str]:
+def _lines(call: RerankCall, model: LogLinear, corpus: NBest, choice: Ints, console: Console) -> list[str]:
     assert corpus.texts is not None
     texts = ["" if h < 0 else " ".join(corpus.texts[h].splitlines()) for h in choice]
-    if not call.as_json:
+    if call.as_json:
+        return _json_lines(model, corpus, choice, texts)
+    empty = int((choice < 0).sum())
+    if empty:
+        console.warn(
+            f"{call.test[0]}: {empty} segments have nothing to choose from, and their lines are empty; {_EMPTY}"
+        )
+    return _with_ids(corpus.ids, texts) if call.ids else _by_number(call.test[0], corpus.ids, texts, console)
+
+
+_EMPTY = "nbest score counts an empty line as an empty output, inspect, tune and compare leave such segments out"
+
+
+def _with_ids(ids: Sequence[str], texts: list[str]) -> list[str]:
+    odd = next((name for name in ids if not name.strip() or any(c in name for c in "\t\n\r")), None)
+    if odd is not None:
+        raise CapabilityError(f"--ids cannot write the id {odd!r} before a tab; use --json")
+    return [f"{name}\t{text}" for name, text in zip(ids, texts, strict=True)]
+
+
+def _by_number(path: str, ids: Sequence[str], texts: list[str], console: Console) -> list[str]:
+    """Lines in step with those of references: an empty one for a number that is missing among the ids."""
+    missing, first = gaps(ids)
+    numbers = whole_numbers(ids)
+    if not missing or numbers is None:
         return texts
+    what = f"{path}: {missing} segments are missing (the first is {first})"
+    if missing > len(ids):
+        console.warn(f"{what}: lines are in the order of the ids, not in step with references; --ids writes the ids")
+        return texts
+    console.warn(f"{what}: empty lines stand for them; {_EMPTY}; --ids writes the others only")
+    begin = first_number(numbers)
+    known = dict(zip(numbers, texts, strict=True))
+    return [known.get(number, "") for number in range(begin, max(numbers) + 1)]
+
+
+def _json_lines(model: LogLinear, corpus: NBest, choice: Ints, texts: list[str]) -> list[str]:
     scores = model.scores(corpus)
     rows = [
         {

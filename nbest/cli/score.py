@@ -11,9 +11,12 @@ from nbest.cli import options as o
 
 def score(
     outputs: Annotated[
-        list[str], typer.Argument(help="Outputs, one text a line; with several, each is tested against the first.")
+        list[str],
+        typer.Argument(help="Outputs, one text a line or by id; with several, each is tested against the first."),
     ],
-    refs: Annotated[list[str], typer.Option("--refs", "-r", help="References, one a line; repeat for several.")],
+    refs: Annotated[
+        list[str], typer.Option("--refs", "-r", help="References, one a line or by id; repeat for several.")
+    ],
     metric: Annotated[str, typer.Option("--metric", "-m", help="Metrics: bleu,chrf,wer ...")] = "bleu",
     test: Annotated[str, typer.Option("--test", help="permutation, bootstrap or wilcoxon.")] = "permutation",
     seed: Annotated[int, typer.Option("--seed", help="Seed of the test.")] = 12345,
@@ -22,6 +25,9 @@ def score(
     as_json: o.AsJson = False,
 ) -> None:
     """Score outputs against references; every score carries its signature.
+
+    Outputs with ids (id TAB text of nbest rerank --ids, the JSON lines of nbest rerank --json, or id text where the
+    references have the same ids) are matched by id. Outputs without ids are segments 0, 1, ... by line.
 
     [bold]Examples[/bold]
 

@@ -11,9 +11,8 @@ from nbest.cli.console import Console, number, print_json, probability
 from nbest.cli.loading import measure
 from nbest.cli.options import refuse_rest, separate, settable
 from nbest.corpus import Texts
-from nbest.errors import FormatError, ParameterError, look_up
-from nbest.files import read_lines
-from nbest.formats import read_references
+from nbest.errors import ParameterError, look_up
+from nbest.formats.outputs import read_outputs
 from nbest.metrics import METRICS
 from nbest.significance import TESTS
 
@@ -37,14 +36,10 @@ def run(call: ScoreCall) -> None:
     console = Console()
     compare = look_up(TESTS, call.test, "test")
     paths, given = separate(call.outputs)
-    systems = {path: read_lines(path) for path in paths}
-    sizes = {path: len(lines) for path, lines in systems.items()}
-    for path, size in sizes.items():
-        if size != sizes[paths[0]]:
-            raise FormatError(path, None, f"has {size} lines while {paths[0]} has {sizes[paths[0]]}")
-        if size == 0:
-            raise FormatError(path, None, "the file is empty; expected one output a line")
-    references = read_references(call.refs, sizes[paths[0]])
+    outputs = read_outputs(paths, call.refs)
+    systems, references = outputs.systems, outputs.references
+    if outputs.left_out:
+        console.warn(f"{paths[0]}: {outputs.left_out} segments have references but no output; they are left out")
     names = [name for name in call.metric.split(",") if name]
     if not names:
         raise ParameterError(f"--metric names none; known: {', '.join(METRICS)}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nbest.cli.console import Console, number, print_json
-from nbest.cli.loading import Source, columns, measure, read_corpus, wanted
+from nbest.cli.loading import Source, columns, measure, read_corpus, wanted, warn_of_labels, warn_of_overlap
 from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
@@ -66,6 +66,8 @@ def run(call: TuneCall) -> None:
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
     corpora = [how.measured(read_corpus(Source(lists, refs, call.format), console)) for lists, refs in sets]
+    if call.heldout:
+        warn_of_overlap(console, "held-out", corpora[1], "dev", corpora[0])
     tuned = split(corpora[0], 1.0 - call.split, call.split_seed)[0] if call.split else corpora[0]
     with console.convergence():
         added = fit_recipes(tuned, wanted(call.add)) if isinstance(tuned, NBest) else wanted(call.add)
@@ -73,6 +75,7 @@ def run(call: TuneCall) -> None:
     if call.split:
         corpora = list(split(corpora[0], 1.0 - call.split, call.split_seed))
     dev, heldout = corpora[0], corpora[1] if len(corpora) > 1 else None
+    warn_of_labels(console, dev)
     loaded = time.perf_counter()
     if call.grid:
         model = search(kind, settings, call.grid, dev, heldout, call.threads, console)

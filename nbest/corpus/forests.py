@@ -48,6 +48,7 @@ class Forests:
     stats: Floats | None = None  # [E, M] of `metric`, where they add up over the edges of a derivation
     own_weights: Mapping[str, float] = field(default_factory=dict)  # of the system that made them, if the file tells
     origins: Mapping[str, Origin] = field(default_factory=dict)
+    absent_is_zero: bool = False  # a feature that is not among the names is 0 on all edges: so says the file's format
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -179,6 +180,7 @@ class Forests:
             feature_names=tuple(names),
             origins={name: origin for name, origin in self.origins.items() if name in names},
             own_weights={name: weight for name, weight in self.own_weights.items() if name in names},
+            absent_is_zero=self.absent_is_zero and set(names) == set(self.feature_names),  # those left out are not 0
         )
 
     def without_features(self, names: Sequence[str]) -> Forests:

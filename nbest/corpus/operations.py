@@ -10,6 +10,7 @@ import numpy as np
 from nbest import segments
 from nbest.corpus.forests import Forests
 from nbest.corpus.nbest import NBest
+from nbest.corpus.order import in_order
 from nbest.corpus.texts import Texts, concatenate
 from nbest.errors import CapabilityError, ParameterError
 from nbest.randomness import generator
@@ -78,8 +79,8 @@ def _row_numbers(corpus: NBest) -> Ints:
 
 
 def merge(first: NBest, *others: NBest) -> NBest:
-    """The union of lists: segments by id in order of first appearance, hypotheses in order of the arguments,
-    without those whose text and features occurred before in their segment.
+    """The union of lists: segments by id (numbers in their order, else by first appearance), hypotheses in order of
+    the arguments, without those whose text and features occurred before in their segment.
 
     All parts must have the same dense features; sparse ones are united. Statistics are kept when every part
     has them for the same metric. A segment's references and source come from the first part that has it.
@@ -92,7 +93,7 @@ def merge(first: NBest, *others: NBest) -> NBest:
             odd = sorted(set(part.feature_names) ^ set(first.feature_names))[0]
             raise ParameterError(f"lists to merge must have the same features; {odd!r} is not in both 1 and {number}")
     parts = [first, *(part.only_features(first.feature_names) for part in others)]
-    ids = list(dict.fromkeys(name for part in parts for name in part.ids))
+    ids = in_order(dict.fromkeys(name for part in parts for name in part.ids))
     place = {name: i for i, name in enumerate(ids)}
     owner = np.concatenate([np.array([place[x] for x in p.ids], np.int64)[segments.owners(p.offsets)] for p in parts])
     rows = np.argsort(owner, kind="stable")

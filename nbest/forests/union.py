@@ -10,6 +10,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import Forests
+from nbest.corpus.order import in_order
 from nbest.errors import ParameterError
 from nbest.types import Ints
 
@@ -17,9 +18,9 @@ from nbest.types import Ints
 def union(parts: Sequence[Forests]) -> Forests:
     """One forest a segment whose derivations are those of all parts: a new root above their roots.
 
-    Segments are told by id and stand in order of first appearance; what belongs to them comes from the first part. A
-    derivation of two parts is there twice, which changes no best derivation but doubles its share of a posterior.
-    Statistics on edges are not kept.
+    Segments are told by id and stand in the order of `nbest.corpus.order`; what belongs to them comes from the first
+    part. A derivation of two parts is there twice, which changes no best derivation but doubles its share of a
+    posterior. Statistics on edges are not kept.
     """
     if not parts:
         raise ParameterError("there are no forests to unite")
@@ -30,7 +31,7 @@ def union(parts: Sequence[Forests]) -> Forests:
         if set(part.feature_names) != set(first.feature_names):
             odd = sorted(set(part.feature_names) ^ set(first.feature_names))[0]
             raise ParameterError(f"forests to unite must have the same features; {odd!r} is not in both 1 and {number}")
-    ids = list(dict.fromkeys(name for part in parts for name in part.ids))
+    ids = in_order(dict.fromkeys(name for part in parts for name in part.ids))
     vocabulary = list(dict.fromkeys(word for part in parts for word in part.vocabulary))
     alike = [_alike(part.only_features(first.feature_names), vocabulary) for part in parts]
     places = [{name: i for i, name in enumerate(part.ids)} for part in alike]

@@ -11,13 +11,15 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest, Origin, Texts
+from nbest.corpus.order import in_order
 from nbest.errors import FormatError
 from nbest.types import Ints
 
 
 class Builder:
-    """Groups hypotheses by segment id in order of first appearance; every complaint names file and line.
+    """Groups hypotheses by segment id; every complaint names file and line.
 
+    Segments stand in the order of their ids where these are whole numbers, else in order of first appearance.
     Every hypothesis must have the same dense features; sparse ones (absent means 0) are given apart.
     Texts are there for all hypotheses or for none; so are references and sources of segments.
     """
@@ -114,10 +116,12 @@ class Builder:
         """The lists; an input without any segment is an error."""
         if not self._segments:
             raise FormatError(self.path, None, "no hypotheses in it; expected at least one segment")
-        names = list(self._segments)
-        owners = np.array(self._owners, np.int64)
+        names = in_order(self._segments)
+        place = np.empty(len(names), np.int64)
+        place[[self._segments[name] for name in names]] = np.arange(len(names))
+        owners = place[np.array(self._owners, np.int64)]
         rows = np.argsort(owners, kind="stable")
-        in_order = bool((np.diff(rows) == 1).all())
+        grouped = bool((np.diff(rows) == 1).all())
         features = np.array(self._rows, np.float64).reshape(len(self._rows), len(self._names or ()))
         return NBest(
             offsets=segments.offsets_of(np.bincount(owners, minlength=len(names))),
@@ -129,7 +133,7 @@ class Builder:
             sources=self._complete(self._sources, names, "source"),
             sparse=self._sparse_matrix(rows),
             sparse_names=tuple(self._sparse_names),
-            positions=None if in_order else rows,
+            positions=None if grouped else rows,
             origins=origins or {},
         )
 

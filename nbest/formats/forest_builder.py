@@ -10,6 +10,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import Forests, Origin
+from nbest.corpus.order import in_order
 from nbest.errors import FormatError
 from nbest.formats.base import shown
 from nbest.formats.forest_parts import Draft, Part, Place, part_of
@@ -100,9 +101,12 @@ class ForestBuilder:
 
     def build(self, origins: Mapping[str, Origin] | None = None) -> Forests:
         """The forests; an input without any is an error."""
-        parts, names = self._parts, list(self._places)
-        if not parts:
+        if not self._parts:
             raise FormatError(self.path, None, "no forests in it; expected at least one")
+        names = in_order(self._places)
+        by_name = dict(zip(self._places, self._parts, strict=True))
+        self._places = {name: self._places[name] for name in names}
+        self._parts = parts = [by_name[name] for name in names]
         features, feature_names = self._features()
         words: dict[str, Any] = {}
         if self._words is not False:
@@ -121,6 +125,7 @@ class ForestBuilder:
             sources=self._complete(self._sources, names, "source"),
             origins={name: origin for name, origin in (origins or {}).items() if name in feature_names},
             own_weights={name: weight for name, weight in (self._weights or {}).items() if name in feature_names},
+            absent_is_zero=self._sparse and self._only is None,
             **words,
         )
 

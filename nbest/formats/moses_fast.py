@@ -89,17 +89,14 @@ def _finish_hard_numbers(data, starts, features, hard):
 
 
 def _group(numbers, texts, features, names):
-    """Lists by segment in order of first appearance, as `Builder` makes them."""
-    distinct, first, owner = np.unique(numbers, return_index=True, return_inverse=True)
-    rank = np.empty(len(distinct), np.int64)
-    rank[np.argsort(first)] = np.arange(len(distinct))
-    owner = rank[owner]
+    """Lists by segment in order of their numbers, as `Builder` makes them."""
+    distinct, owner = np.unique(numbers, return_inverse=True)
     rows = None if (np.diff(owner) >= 0).all() else np.argsort(owner, kind="stable")
     return NBest(
         offsets=segments.offsets_of(np.bincount(owner)),
         features=features if rows is None else features[rows],
         feature_names=tuple(names),
-        ids=tuple(str(number) for number in numbers[np.sort(first)]),
+        ids=tuple(map(str, distinct.tolist())),
         texts=texts if rows is None else texts.take(rows),
         positions=rows,
     )

@@ -1,78 +1,100 @@
-"""References from text files: one text a line, one file for each set of references."""
+"""References from text files: one text a line, one file for each set of references, by id where lines carry ids."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from nbest.corpus.order import first_number, whole_numbers
 from nbest.errors import FormatError, ParameterError
 from nbest.files import read_lines
-
-_INTEGER = re.compile(r"0|[1-9][0-9]{0,17}").fullmatch
+from nbest.formats.base import shown
+from nbest.formats.texts_by_id import ids_before_blanks, own_ids, texts_after_blanks, without_blank_end
 
 
 def read_references(
     paths: str | Path | Sequence[str | Path], segments: int | Sequence[str]
 ) -> tuple[tuple[str, ...], ...]:
-    """For each segment its references, one from each file. `segments` is their number or their ids.
+    """For each segment its references, one from each file. `segments` is their number (0, 1, ... are then their ids)
+    or their ids.
 
-    A file is aligned by id when each of its lines is `id<TAB>text` or `id text` and these ids are those of the
-    segments, all of them and no others, each once. Else it is aligned by line: when the ids are numbers (as in Moses
-    lists), a segment's number is its line from 0 and a segment may be absent from the lists, but there must be a line
-    for every number up to the largest and no more; other ids go by order. Blank lines too many at the end are ignored.
+    A file is aligned by id when each of its lines is `id<TAB>text`, `id text` or `{"id": ..., "text": ...}` and these
+    ids are those of the segments, all of them and no others, each once; numbered segments may be absent from the lists.
+    Else it is aligned by line: when the ids are numbers (as in Moses lists), a segment's number is its line from 0
+    (from 1 where the numbers are exactly 1 to N), and there must be a line for every number up to the largest and no
+    more; other ids go by order. Blank lines too many at the end are ignored. Lines that carry other ids than the
+    segments are refused.
     """
+    return align_references(paths, segments)[0]
+
+
+def align_references(
+    paths: str | Path | Sequence[str | Path], segments: int | Sequence[str]
+) -> tuple[tuple[tuple[str, ...], ...], int]:
+    """As `read_references`, and how many lines of the first file belong to none of the segments."""
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     if not paths:
         raise ParameterError("'paths' of read_references must name at least one file")
     ids = [str(i) for i in range(segments)] if isinstance(segments, int) else list(segments)
     columns = [_aligned(path, read_lines(path), ids, not isinstance(segments, int)) for path in paths]
-    return tuple(zip(*columns, strict=True)) if ids else ()
+    references = tuple(zip(*(texts for texts, _ in columns), strict=True)) if ids else ()
+    return references, columns[0][1]
 
 
-def _aligned(path: str | Path, lines: list[str], ids: list[str], named: bool) -> list[str]:
-    """The text of each id."""
-    if named:
-        for separator in ("\t", None):
-            texts = _by_id(lines, ids, separator)
-            if texts is not None:
-                return [texts[name] for name in ids]
-    numbers = [int(name) for name in ids if _INTEGER(name)]
-    by_number = len(numbers) == len(ids) and ids and not (named and _from_one(numbers))
-    wanted = max(numbers) + 1 if by_number else len(ids)
+def _aligned(path: str | Path, lines: list[str], ids: list[str], named: bool) -> tuple[list[str], int]:
+    """The text of each id, and how many lines are of no id."""
+    own = own_ids(path, lines)
+    for found in (own, _after_blanks(lines, ids)):
+        texts = None if found is None else _by_id(found, ids, named)
+        if texts is not None and found is not None:
+            return texts, len(found) - len(ids)
+    if own is not None:
+        raise FormatError(path, None, _difference(list(own), ids, named, "lines carry the ids"))
+    begin = ids_before_blanks(without_blank_end(lines)) or _mostly_known(lines, ids)
+    if begin is not None:
+        raise FormatError(path, None, _difference(begin, ids, named, "lines look like 'id text' with the ids"))
+    return _by_line(path, lines, ids, named)
+
+
+def _after_blanks(lines: list[str], ids: list[str]) -> dict[str, str] | None:
+    """Texts of lines `id text`. A lone number before a blank is no id: "0 degrees" may be the only segment's text."""
+    if len(ids) == 1 and whole_numbers(ids) is not None:
+        return None
+    return texts_after_blanks(without_blank_end(lines))
+
+
+def _mostly_known(lines: list[str], ids: list[str]) -> list[str] | None:
+    """The first words of lines when they all differ, are as many as the ids, and most of them are ids; else None."""
+    texts = _after_blanks(lines, ids)
+    if texts is None or len(texts) != len(ids) or 2 * len(texts.keys() & set(ids)) <= len(ids):
+        return None
+    return list(texts) if whole_numbers(ids) is None or whole_numbers(list(texts)) is not None else None
+
+
+def _by_id(texts: dict[str, str], ids: list[str], named: bool) -> list[str] | None:
+    """The texts in the order of the ids, when they are for these ids; None when they are not."""
+    known = set(ids)
+    if texts.keys() == known:
+        return [texts[name] for name in ids]
+    numbers, others = whole_numbers(ids), whole_numbers(list(texts))
+    if not numbers or not others:
+        return None
+    if not named and sorted(others) == list(range(1, len(ids) + 1)):  # no ids here, and these count from one
+        return [texts[str(number + 1)] for number in numbers]
+    complete = sorted(others) == list(range(max(numbers) + 1))
+    return [texts[name] for name in ids] if complete and texts.keys() >= known else None
+
+
+def _by_line(path: str | Path, lines: list[str], ids: list[str], named: bool) -> tuple[list[str], int]:
+    """The line of each id, and how many lines are of no id."""
+    numbers = whole_numbers(ids)
+    begin = first_number(numbers) if named and numbers else 0
+    wanted = max(numbers) + 1 - begin if numbers else len(ids)
     while len(lines) > wanted and not lines[-1].strip():
-        lines.pop()
+        lines = lines[:-1]
     if len(lines) != wanted:
         raise FormatError(path, None, _complaint(lines, ids, wanted))
-    if by_number:
-        return [lines[i] for i in numbers]
-    return [lines[i - 1] for i in numbers] if named and numbers and _from_one(numbers) else lines
-
-
-def _from_one(numbers: list[int]) -> bool:
-    """Whether these are 1 to N, in any order: lists that count from one."""
-    return sorted(numbers) == list(range(1, len(numbers) + 1))
-
-
-def _by_id(lines: list[str], ids: list[str], separator: str | None) -> dict[str, str] | None:
-    """Texts by their first field, when these are exactly the ids; None when they are not.
-
-    A lone number before a space is no id: "0 degrees" may be the text of the only segment.
-    """
-    while len(lines) > len(ids) and not lines[-1].strip():
-        lines = lines[:-1]
-    if len(lines) != len(ids) or (separator is None and len(ids) == 1 and _INTEGER(ids[0])):
-        return None
-    texts: dict[str, str] = {}
-    for line in lines:
-        name, _, text = line.partition("\t") if separator else _first_word(line)
-        texts[name] = text
-    return texts if texts.keys() == set(ids) else None
-
-
-def _first_word(line: str) -> tuple[str, str, str]:
-    name = re.split(r"[ \t]", line, maxsplit=1)[0]
-    return name, " ", line[len(name) :].strip(" \t")
+    return [lines[i - begin] for i in numbers] if numbers else lines, wanted - len(ids)
 
 
 def _complaint(lines: list[str], ids: list[str], wanted: int) -> str:
@@ -83,7 +105,7 @@ def _complaint(lines: list[str], ids: list[str], wanted: int) -> str:
     known = set(ids)
     first = [line.replace("\t", " ").partition(" ")[0] for line in lines]
     found = sum(name in known for name in first)
-    if not all(map(_INTEGER, ids)) and 2 * found > min(len(lines), len(ids)):
+    if whole_numbers(ids) is None and 2 * found > min(len(lines), len(ids)):
         text += _name_difference(first, known)
     return text
 
@@ -95,3 +117,15 @@ def _name_difference(first: list[str], known: set[str]) -> str:
     if extra:
         return f"; no segment is called {extra[0]!r}"
     return f"; there is no line for segment {missing[0]!r}" if missing else ""
+
+
+def _difference(found: list[str], ids: list[str], named: bool, what: str) -> str:
+    """Lines that carry other ids than the segments."""
+    begin = f"{what} {shown(found[0])}, ..., "
+    if not named:
+        return (
+            f"{begin}while outputs (or inputs) carry none; nbest rerank --ids writes them; if these are words, "
+            "write the references as 'number<TAB>text', from 0"
+        )
+    text = f"{begin}which are not those of the segments ({shown(ids[0])}, ...): {len(found)} lines"
+    return f"{text} for {len(ids)} segments{_name_difference(found, set(ids))}"

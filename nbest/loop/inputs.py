@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nbest.corpus.order import in_order
 from nbest.errors import ParameterError
 from nbest.types import References
 
@@ -14,9 +15,10 @@ from nbest.types import References
 class Inputs:
     """What is decoded: passed to the decoder as it is, with the references of its segments.
 
-    `references` has one sequence of texts a segment, in the decoder's order in the first round, or is a function of
-    the ids of the segments; later rounds may have another order, or fewer segments. None where the decoder's lists
-    carry their own. `each`: how many references a segment has, where `references` does not tell; None: not known.
+    `references` has one sequence of texts a segment, in the order of the ids where these are whole numbers, else in the
+    decoder's order in the first round; or is a function of the ids of the segments. Later rounds may have another
+    order, or fewer segments. None where the decoder's lists carry their own. `each`: how many references a segment has,
+    where `references` does not tell; None: not known.
     """
 
     segments: Any
@@ -43,7 +45,7 @@ class Inputs:
     def references_of(self, ids: Sequence[str], known: Sequence[str]) -> References:
         """References of the ids of one round; those `known` of the first say whose they are, not the order of now."""
         assert self.references is not None
-        every = list(dict.fromkeys((*known, *ids)))
+        every = in_order(dict.fromkeys((*known, *ids)))
         given = self.references(every) if callable(self.references) else self.references
         if len(given) != len(every):
             what = f"{len(given)} references are given and the decoder has {len(every)} segments"

@@ -26,6 +26,7 @@ from nbest import segments
 from nbest.arrays_file import map_array
 from nbest.corpus import NBest, Texts
 from nbest.corpus.operations import per_segment, unite_sparse
+from nbest.corpus.order import in_order
 from nbest.corpus.texts import concatenate
 from nbest.errors import FormatError, ParameterError
 from nbest.sealed import read_object
@@ -214,7 +215,7 @@ def assemble(folders: Sequence[Path], metric: Metric, *, texts: bool = False) ->
     Memory: one copy of features and statistics (and texts, if asked for); parts are mapped one after the other.
     """
     parts = [_Head.of(folder) for folder in folders]
-    ids = list(dict.fromkeys(name for part in parts for name in part.ids))
+    ids = in_order(dict.fromkeys(name for part in parts for name in part.ids))
     place = {name: i for i, name in enumerate(ids)}
     owners = [np.array([place[name] for name in p.ids], np.int64)[segments.owners(p.offsets)] for p in parts]
     rows = _rows(owners, len(ids))

@@ -14,7 +14,7 @@ class Result:
 
     weights: Floats
     value: float
-    status: str  # "converged", "limit" or "collapsed"
+    status: str  # "converged", "limit", "collapsed", or "flat" where nothing that was tried makes a difference
     message: str
     evaluations: int = 0
     history: tuple[dict[str, Any], ...] = field(default=())

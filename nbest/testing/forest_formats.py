@@ -26,12 +26,13 @@ _VALUES = (0.1, -1 / 3, -0.0, 5e-324, -1e300, 123456789.12345679, 0.0, -7.0)
 
 
 def check_forest_format(format: ForestFormat, cases: int = 200, seed: int = 1) -> None:
-    """Check one format: its example in all its guises, damaged input, and writing then reading."""
+    """Check one format: its example in all its guises, damaged input, writing then reading, the order of segments."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         check_forest_example(format, root / "example")
         check_forest_damage(format, root / "damage", cases, seed)
         check_forest_round_trip(format, root / "written", seed)
+        check_forest_order(format, root / "order", seed)
 
 
 # the example in all its guises ----------------------------------------------------------------------------------
@@ -100,6 +101,21 @@ def _is_beginning(cut: Forests, whole: Forests) -> bool:
     count = int(whole.forest_edges[len(cut)])
     left = Counter(map(str, _edges(cut, nodes=False))) - Counter(map(str, _edges(whole, nodes=False)[:count]))
     return cut.edges == count and sum(left.values()) <= 1
+
+
+def check_forest_order(format: ForestFormat, root: Path, seed: int = 1) -> None:
+    """Segments that are numbered are read in the order of the numbers, so that lines of texts go with them."""
+    if "ids" not in format.keeps:
+        return
+    root.mkdir(parents=True)
+    forests = next(each for each in forest_samples(format, seed) if len(each) > 1)
+    order = list(range(len(forests)))[::-1]
+    shuffled = replace(forests, ids=tuple(str(10 * i) for i in order))
+    path = root / f"shuffled{format.suffixes[0]}"
+    format.write(shuffled, path)
+    read = format.read(path)
+    assert read.ids == shuffled.ids[::-1], f"{format.name}: numbered segments are read in the order {read.ids}"
+    _assert_equal(f"{format.name}, order", shuffled.select(order), read, format.keeps)
 
 
 # writing and reading --------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import lzma
 import random
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,14 @@ _SPLICES = (
 
 
 def check_format(format: Format, cases: int = 200, seed: int = 1) -> None:
-    """Check one format: its example in all its guises, damaged input, and writing then reading."""
+    """Check one format: its example in all its guises, damaged input, writing then reading, the order of segments."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         check_example(format, root / "example")
         check_damage(format, root / "damage", cases, seed)
         if format.write is not None:
             check_round_trip(format, root / "written")
+            check_order(format, root / "order")
 
 
 # the example in all its guises ----------------------------------------------------------------------------------
@@ -176,6 +178,19 @@ def check_round_trip(format: Format, root: Path) -> None:
         known = format.sniff(path, path.read_bytes()[:HEAD]) or corpus.hypotheses == 0
         assert known, f"{format.name}: does not know what it wrote"
         _assert_equal(f"{format.name}, sample {number}", corpus, format.read(path), format.keeps | {"features"})
+
+
+def check_order(format: Format, root: Path) -> None:
+    """Segments that are numbered are read in the order of the numbers, so that lines of texts go with them."""
+    if format.write is None or "ids" not in format.keeps:
+        return
+    root.mkdir(parents=True)
+    shuffled = replace(_sample(np.array([2, 2, 2, 2]), format.keeps), ids=("3", "0", "10", "1"))
+    path = root / f"shuffled{format.suffixes[0]}"
+    format.write(shuffled, path)
+    read = format.read(path)
+    assert read.ids == ("0", "1", "3", "10"), f"{format.name}: numbered segments are read in the order {read.ids}"
+    _assert_equal(f"{format.name}, order", shuffled.select([1, 3, 0, 2]), read, format.keeps | {"features"})
 
 
 def samples(keeps: frozenset[str]) -> Iterator[NBest]:

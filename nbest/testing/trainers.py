@@ -22,7 +22,7 @@ from nbest.types import Metric
 
 Make = Callable[..., Any]
 
-_STATUSES = ("converged", "limit", "collapsed")
+_STATUSES = ("converged", "limit", "collapsed", "flat")
 _WILD = np.array([1e-6, 1e6, 1.0])
 
 
@@ -156,9 +156,17 @@ def _check_refusals(make: Make, corpus: NBest) -> None:
     for what, lists, heldout in (
         ("lists without statistics", replace(corpus, stats=None, metric=None), None),
         ("lists of one hypothesis", corpus.keep(place == 0), None),
+        ("lists of equal losses", _same(corpus), None),
         ("held-out lists without statistics", corpus, replace(corpus, stats=None, metric=None)),
     ):
         _refused(make, what, lists, heldout)
+
+
+def _same(corpus: NBest) -> NBest:
+    """Lists in which no hypothesis is better than another: all have the text of the first."""
+    rows = np.repeat(corpus.offsets[:-1], corpus.lengths)
+    texts = None if corpus.texts is None else corpus.texts.take(rows)
+    return replace(corpus, texts=texts, stats=corpus.need_stats()[0][rows])
 
 
 def _refused(make: Make, what: str, lists: NBest, heldout: NBest | None = None) -> None:

@@ -30,6 +30,7 @@ from nbest.trainers.sharpness import decision_gamma
 from nbest.types import Floats, Ints, Metric
 
 SINGLE = 1 << 20  # entries from which features are kept in float32
+_FEW = 20  # forests whose strings are looked at together
 _STRINGS = 100  # how many strings of a forest calibrate its posterior
 
 
@@ -214,6 +215,11 @@ def prepare(
     scale = scales(corpus, within) if sparse_scale else np.append(within, np.ones(len(corpus.sparse_names)))
     if not (scale > 0).any():
         raise CapabilityError(f"{trainer} cannot learn: no feature differs between the hypotheses of any list")
+    if not losses_differ(corpus):
+        raise CapabilityError(
+            f"{trainer} cannot learn: in every list all hypotheses have the same loss by {metric.name}; "
+            "are the references right? If so, give longer lists or another metric"
+        )
     return Problem(corpus, metric, stats, scale)
 
 
@@ -228,7 +234,40 @@ def prepare_forests(forests: Forests, trainer: str, heldout: NBest | Forests | N
     scale = forest_scale(forests)
     if not (scale > 0).any():
         raise CapabilityError(f"{trainer} cannot learn: no feature differs between the derivations of any forest")
+    if not _strings_differ(forests):
+        raise CapabilityError(
+            f"{trainer} cannot learn: in every forest all strings have the same loss by {metric.name}; "
+            "are the references right? If so, give larger forests or another metric"
+        )
     return ForestProblem(forests, metric, scale)
+
+
+def losses_differ(corpus: NBest) -> bool:
+    """Whether in any list two hypotheses have different losses."""
+    stats, metric = corpus.need_stats()
+    losses = metric.losses(stats)
+    first = np.repeat(corpus.offsets[:-1], corpus.lengths)
+    return bool((losses != losses[first]).any())
+
+
+def _strings_differ(forests: Forests) -> bool:
+    """Whether in any forest two strings have different losses; at most `_STRINGS` of each are looked at."""
+    if forests.stats is not None:  # no references need to be there
+        return bool((variances(forests, np.zeros(forests.edges), forests.stats.sum(axis=1)) > 0).any())
+    for low in range(0, len(forests), _FEW):
+        some = forests.select(np.arange(low, min(low + _FEW, len(forests))))
+        if losses_differ(kbest(some, np.zeros(some.edges), _STRINGS, distinct=True).lists()):
+            return True
+    return False
+
+
+def flat(problem: Problem | ForestProblem, weights: Floats, value: float) -> bool:
+    """Whether these scaled weights, their negatives and none at all have this score: a hint that all weights have."""
+    return all(problem.score(sign * weights) == value for sign in (0.0, -1.0, 1.0))
+
+
+FLAT = "the metric is the same for all weights that were tried; those to start from are kept, 0 where none are given"
+"""What a search says that ends with the status "flat"."""
 
 
 def forest_scale(forests: Forests) -> Floats:
@@ -259,7 +298,7 @@ def _check_heldout(corpus: NBest | Forests, heldout: NBest | Forests) -> None:
     if heldout.metric is None or (isinstance(heldout, NBest) and heldout.stats is None):
         raise CapabilityError("the held-out data have no statistics yet; call heldout.with_metric(metric, references)")
     missing = [name for name in corpus.feature_names if name not in heldout.feature_names]
-    if missing:
+    if missing and not (isinstance(heldout, Forests) and heldout.absent_is_zero):
         raise ParameterError(f"the held-out data have no feature {missing[0]!r}, which those to train on have")
 
 
@@ -300,6 +339,7 @@ def finished(
 
     With `dev`, the score on all lists to train on, `corpus` may be some of them.
     """
+    heldout = model.complete(heldout) if isinstance(heldout, Forests) else heldout
     scores = {"dev": score_of(model, corpus) if dev is None else dev}
     if heldout is not None:
         scores["heldout"] = score_of(model, heldout)

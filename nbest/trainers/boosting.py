@@ -10,7 +10,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ParameterError
+from nbest.errors import ParameterError
 from nbest.model import LogLinear
 from nbest.optimisers.result import Result
 from nbest.trainers.boosting_descent import Descent
@@ -73,8 +73,6 @@ class Boosting:
     def _learn(self, lists: SparseLists, heldout: NBest | None) -> tuple[SparseLists, Result]:
         """The lists with their base scores scaled, and the weights of the columns."""
         pairs = pairs_of(lists, weighted=self.weighted, threads=self.threads)
-        if not len(pairs.others):
-            raise CapabilityError("Boosting cannot learn: no list has hypotheses of different loss")
         if self.start is None:
             lists = _scaled(lists, pairs)
         held = None if heldout is None else _Choice(lists.of(heldout))

@@ -15,7 +15,7 @@ from nbest.optimisers.forest_lines import ForestLines
 from nbest.optimisers.line_search import Lines
 from nbest.optimisers.result import Result
 from nbest.randomness import generator
-from nbest.trainers.base import ForestProblem, Problem, finish, prepare, prepare_forests
+from nbest.trainers.base import FLAT, ForestProblem, Problem, finish, flat, prepare, prepare_forests
 from nbest.types import Bools, Floats
 
 _GAIN = 1e-9  # a move must gain more than this
@@ -140,6 +140,8 @@ class _Search:
         ends = parallel.each(lambda i: self._hop(i, climbed[i]), order[:chains], outer) or climbed
         best = max([*ends, climbed[order[0]]], key=lambda point: point.value)
         history = tuple({"start": i, "value": self.lines.sign * p.value} for i, p in enumerate(climbed))
+        if self._flat(starts, [point.value for point in (*climbed, *ends)]):
+            return self._unchanged(history)
         return self._result(best, history)
 
     def _starts(self) -> list[Floats]:
@@ -276,9 +278,27 @@ class _Search:
 
     # the end -----------------------------------------------------------------------------------------------------
 
+    def _flat(self, starts: list[Floats], reached: list[float]) -> bool:
+        """Whether several starts lead nowhere, and to the value that no weights at all have."""
+        if len(starts) < 2 or not self.free.any() or max(reached) != min(reached):
+            return False
+        if any(self._value(weights) != reached[0] for weights in starts):
+            return False
+        scaled = self._scaled(starts[-1])
+        return flat(self.problem, scaled, self.problem.score(scaled))
+
+    def _unchanged(self, history: tuple[dict[str, float], ...]) -> Result:
+        weights = self._scaled(self.given)
+        return Result(weights, self.problem.score(weights), "flat", FLAT, self.searches, history)
+
+    def _scaled(self, weights: Floats) -> Floats:
+        """Weights of all features out of those of the useful ones."""
+        scaled = np.zeros(len(self.problem.scale))
+        scaled[self.useful] = weights
+        return scaled
+
     def _result(self, best: _Point, history: tuple[dict[str, float], ...]) -> Result:
-        weights = np.zeros(len(self.problem.scale))
-        weights[self.useful] = best.weights
+        weights = self._scaled(best.weights)
         value = self.problem.score(weights)
         share = np.abs(best.weights) / max(np.abs(best.weights).sum(), 1e-300)
         status, message = "converged", f"no coordinate gains from the best of {len(history)} starts"

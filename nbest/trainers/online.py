@@ -12,7 +12,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ParameterError
+from nbest.errors import ParameterError
 from nbest.model import LogLinear
 from nbest.optimisers.result import Result
 from nbest.parallel import each, kernel
@@ -77,15 +77,9 @@ class _Run:
     stopped: str  # why the rounds ended before the last, "" if they did not
 
 
-def informative(lists: SparseLists, trainer: str) -> Ints:
-    """The segments whose hypotheses differ in loss, from which alone anything can be learnt."""
-    rows = np.flatnonzero(ranges(lists.losses, lists.offsets) > 0)
-    if not len(rows):
-        raise CapabilityError(
-            f"{trainer} cannot learn: in every list all hypotheses have the same loss by {lists.problem.metric.name}; "
-            "give longer lists or another metric"
-        )
-    return rows
+def informative(lists: SparseLists) -> Ints:
+    """The segments whose hypotheses differ in loss, from which alone anything can be learnt; there are some."""
+    return np.flatnonzero(ranges(lists.losses, lists.offsets) > 0)
 
 
 def ranges(values: Floats, offsets: Ints) -> Floats:
@@ -133,7 +127,7 @@ def fit_online(
     check_online(trainer)
     name = type(trainer).__name__
     lists = sparse_lists(corpus, name, heldout, start=trainer.start, dense=trainer.dense, threads=trainer.threads)
-    rows = informative(lists, name)
+    rows = informative(lists)
     tried = _base_weights(trainer, lists, spreads)
     judge, taught, label = judge_of(trainer.seed, lists, rows, heldout)
     again = label == "left_out"

@@ -74,7 +74,7 @@ class PRO:
         """Learn weights from lists with statistics."""
         self._check()
         lists = sparse_lists(corpus, "PRO", heldout, start=self.start, dense=self.dense, threads=self.threads)
-        rows = informative(lists, "PRO")
+        rows = informative(lists)
         judge, taught, label = judge_of(self.seed, lists, rows, heldout)
         tried = VARIANCES if self.variance is None and label != "dev" else (self.variance or 1.0,)
         if len(tried) == 1:

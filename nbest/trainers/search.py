@@ -14,7 +14,7 @@ from nbest.model import LogLinear
 from nbest.optimisers.choices import totals_of
 from nbest.optimisers.result import Result
 from nbest.randomness import generator
-from nbest.trainers.base import Problem, finish, prepare
+from nbest.trainers.base import FLAT, Problem, finish, flat, prepare
 from nbest.trainers.lists import on_lists
 from nbest.types import Floats
 
@@ -63,24 +63,26 @@ class GridSearch:
                 yield weights
 
         count = self.points ** len(others)
-        best, value = _best_of(problem, grid(), count, self.threads, self.progress)
-        return Result(best, value, "converged", f"tried all {count} points of the grid", count)
+        best, value, worst = _best_of(problem, grid(), count, self.threads, self.progress)
+        return _result(problem, best, value, worst, f"tried all {count} points of the grid", count)
 
     def _scan(self, problem: Problem, start: Floats, others: list[int]) -> Result:
-        best, value, tried = start, -np.inf, 0
+        best, value, lowest, tried = start, -np.inf, np.inf, 0
         idle = 0
         while idle < len(others):
             for d in others:
                 line = np.repeat(best[None], self.points, axis=0)
                 line[:, d] = np.linspace(self.low, self.high, self.points)
-                found, score = _best_of(problem, iter(line), self.points, self.threads, None)
+                found, score, worst = _best_of(problem, iter(line), self.points, self.threads, None)
+                lowest = min(lowest, problem.sign * worst)
                 tried += self.points
                 gain = problem.sign * score > problem.sign * value if np.isfinite(value) else True
                 idle = 0 if gain else idle + 1
                 best, value = (found, score) if gain else (best, value)
                 if idle == len(others):
                     break
-        return Result(best, value, "converged", f"scanned one feature at a time, {tried} points", tried)
+        message = f"scanned one feature at a time, {tried} points"
+        return _result(problem, best, value, problem.sign * lowest, message, tried)
 
 
 @dataclass
@@ -101,9 +103,16 @@ class RandomSearch:
             raise ParameterError(f"'trials' of RandomSearch must be >= 1, got {self.trials}")
         rng = generator(self.seed)
         drawn = (rng.uniform(-1.0, 1.0, len(problem.names)) for _ in range(self.trials))
-        best, value = _best_of(problem, drawn, self.trials, self.threads, self.progress)
-        self.result_ = Result(best, value, "converged", f"tried {self.trials} random points", self.trials)
+        best, value, worst = _best_of(problem, drawn, self.trials, self.threads, self.progress)
+        self.result_ = _result(problem, best, value, worst, f"tried {self.trials} random points", self.trials)
         return finish(self, problem, self.result_, heldout)
+
+
+def _result(problem: Problem, best: Floats, value: float, worst: float, message: str, tried: int) -> Result:
+    """The best candidate, or no weights where the worst one, its negative and no weights at all are as good."""
+    if value == worst and flat(problem, best, value):
+        return Result(np.zeros(len(problem.names)), value, "flat", FLAT, tried)
+    return Result(best, value, "converged", message, tried)
 
 
 def _best_of(
@@ -112,9 +121,9 @@ def _best_of(
     count: int,
     threads: int | None,
     progress: Callable[[int, int], None] | None,
-) -> tuple[Floats, float]:
-    """The candidate (in scaled units) with the best metric, the first of equals, and its metric."""
-    best, value = np.zeros(len(problem.names)), -np.inf
+) -> tuple[Floats, float, float]:
+    """The candidate (in scaled units) with the best metric, the first of equals, its metric, and the worst one's."""
+    best, value, worst = np.zeros(len(problem.names)), -np.inf, np.inf
     features = np.ascontiguousarray(problem.corpus.features, np.float64)
     for at in range(0, count, _BATCH):
         batch = np.array([next(candidates) for _ in range(min(_BATCH, count - at))])
@@ -123,6 +132,7 @@ def _best_of(
         values = problem.sign * problem.metric.score(totals)
         if values.max() > value:
             best, value = batch[int(values.argmax())], float(values.max())
+        worst = min(worst, float(values.min()))
         if progress is not None:
             progress(min(at + _BATCH, count), count)
-    return best, problem.sign * value
+    return best, problem.sign * value, problem.sign * worst

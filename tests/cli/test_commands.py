@@ -217,6 +217,30 @@ def test_compare_warns_when_test_was_tuned_on(run: Run) -> None:
     assert "60 of 60 test segments are also in dev" in ran.err
 
 
+def test_a_leaked_label_is_said(run: Run, folder: Path) -> None:
+    corpus = nbest.read(folder / "dev.nbest")
+    references = nbest.read_references(folder / "dev.ref", corpus.ids)
+    stats, metric = corpus.with_metric(nbest.metrics.WER(), references).need_stats()
+    nbest.write(corpus.with_features(["label"], -metric.losses(stats)), folder / "leaky.jsonl")
+    asked = ("leaky.jsonl", "--refs", "dev.ref", "--metric", "wer")
+    said = "feature 'label' orders all hypotheses exactly as WER does"
+    assert said in run("inspect", *asked).out
+    assert said in run("tune", *asked, "--method", "likelihood", "-q").err
+    assert said not in run("tune", *asked, "--method", "likelihood", "-q", "--drop", "label").err
+
+
+def test_held_out_lists_that_are_dev_are_said(run: Run) -> None:
+    held = ("--heldout", "dev.nbest", "--heldout-refs", "dev.ref")
+    ran = run("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "likelihood", *held, "-q")
+    assert "60 of 60 held-out segments are also in dev: what is chosen on them is not held out" in ran.err
+    ran = run(
+        "compare", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--test", "test.nbest", "--test-refs",
+        "test.ref", "--methods", "likelihood", *held,
+    )  # fmt: skip
+    assert "60 of 60 held-out segments are also in dev" in ran.err
+    assert "test segments" not in ran.err
+
+
 def test_inspect_finds_what_is_wrong(run: Run, folder: Path) -> None:
     rows = []
     for line in (folder / "dev.nbest").read_text().splitlines():

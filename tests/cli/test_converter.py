@@ -127,7 +127,7 @@ def test_what_is_wrong_is_said(run: Run, folder: Path) -> None:
         (("train", "converter", "train.tsv", "-o", "."), "no converter"),
         (("decode", "converter", "nowhere", "kana.txt"), "no converter"),
         ((*decode, "--input", "x"), "--input"),
-        ((*decode, "--refs", "train.tsv"), "lines and"),
+        ((*decode, "--refs", "train.tsv"), "more references than segments: 200 lines for 3"),
         ((*decode, "--input", "read", "--refs", "train.tsv"), "leave --refs out"),
         ((*decode, "--decision", "best"), "unknown decision"),
         ((*decode, "--to", "x"), "unknown format"),

@@ -159,3 +159,17 @@ def test_commands_of_lists_say_what_to_do(run: Run) -> None:
     ran = run("tune", "dev.forests.jsonl", "test.forests.jsonl", "--metric", "wer")
     assert ran.code == 2
     assert "merged" in ran.err
+
+
+def test_forests_without_derivations(run: Run, folder: Path) -> None:
+    rows = [{"id": i, "features": ["am"], "references": ["a b"], "nodes": [], "weights": {"am": 1}} for i in range(2)]
+    (folder / "empty.forests.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    inspected = run("inspect", "empty.forests.jsonl")
+    assert inspected.code == 0, inspected.err
+    assert "no derivations" in inspected.out
+    assert "10^" not in inspected.out
+    assert json.loads(run("inspect", "empty.forests.jsonl", "--json").out)["derivations"] is None
+    (folder / "m.json").write_text(json.dumps({"format": "nbest-model/1", "kind": "loglinear", "weights": {"am": 1}}))
+    ranked = run("rerank", "empty.forests.jsonl", "--model", "m.json")
+    assert ranked.out == "\n\n"
+    assert "2 segments have nothing to choose from, and their lines are empty" in ranked.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +14,7 @@ import pytest
 
 from nbest.corpus import NBest
 from nbest.errors import FormatError
-from nbest.files import read_bytes
+from nbest.files import decode, read_bytes
 from nbest.formats import FORMATS, Format, sniff
 from nbest.formats.jsonl import read_jsonl, write_jsonl
 from nbest.formats.moses import read_moses
@@ -113,7 +114,16 @@ def _padding_read(path: Path, *, data: bytes | None = None) -> NBest:
     raise FormatError(path, None, "the file is empty")
 
 
+def _as_it_comes_read(path: Path, *, data: bytes | None = None) -> NBest:
+    """Segments in the order of the file."""
+    read = read_jsonl(path, data=data)
+    lines = decode(path, read_bytes(path) if data is None else data).split("\n")
+    ids = [str(json.loads(line).get("id", at)) for at, line in enumerate(lines) if line.strip()]
+    return read.select([read.ids.index(name) for name in ids])
+
+
 BAD = {
+    "as it comes": (replace(GOOD, read=_as_it_comes_read), "in the order"),
     "lossy": (replace(GOOD, write=_lossy_write), "features differ"),
     "forgetful": (replace(GOOD, write=_forgetful_write), "texts differ"),
     "meddling": (replace(GOOD, write=_meddling_write), "changed the corpus"),

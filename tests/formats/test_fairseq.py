@@ -30,21 +30,21 @@ Generate test with beam=2: BLEU4 = 1.0
 
 def test_output(reading) -> None:
     corpus = reading("fairseq", OUTPUT)
-    assert corpus.ids == ("7", "0")
-    assert list(corpus.texts) == ["a house", "one house!", ""]
-    assert corpus.sources == ("ein Haus", "ja")
-    assert corpus.references == (("a house",), ("yes",))
+    assert corpus.ids == ("0", "7")
+    assert list(corpus.texts) == ["", "a house", "one house!"]
+    assert corpus.sources == ("ja", "ein Haus")
+    assert corpus.references == (("yes",), ("a house",))
     assert corpus.feature_names == ("logprob", "length")
-    assert corpus.column("logprob") == pytest.approx([-1.0 * math.log(2), -4.5 * math.log(2), -2 * math.log(2)])
-    assert corpus.column("length").tolist() == [2, 3, 1]
+    assert corpus.column("logprob") == pytest.approx([-2 * math.log(2), -1.0 * math.log(2), -4.5 * math.log(2)])
+    assert corpus.column("length").tolist() == [1, 2, 3]
     assert corpus.origins == {"logprob": Origin(log_base=2.0)}
 
 
 def test_sorted_by_letter(reading) -> None:
     lines = sorted(OUTPUT.splitlines(), key=lambda line: line.split("-")[0])
     corpus = reading("fairseq", "\n".join(lines))
-    assert list(corpus.texts) == ["a house", "one house!", ""]
-    assert corpus.column("length").tolist() == [2, 3, 1]
+    assert list(corpus.texts) == ["", "a house", "one house!"]
+    assert corpus.column("length").tolist() == [1, 2, 3]
 
 
 def test_without_tokens(reading) -> None:

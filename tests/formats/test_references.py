@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nbest.errors import FormatError, ParameterError
 from nbest.formats import read_references
@@ -61,11 +63,75 @@ def test_by_id(refs) -> None:
     assert refs(["a b", "c"], "c\tx\na b\ty\n") == (("y",), ("x",))
 
 
+def test_a_number_of_segments_is_their_ids(refs) -> None:
+    assert refs(2, "1 a\n0 b\n") == (("b",), ("a",))
+    assert refs(2, "2\ta\n1\tb\n") == (("b",), ("a",))  # from one
+    assert refs(1, "0\ta\n") == (("a",),)
+
+
+def test_numbers_with_gaps_by_id(refs) -> None:
+    assert refs(["2", "0"], "2\tc\n0\ta\n1\tb\n") == (("c",), ("a",))
+    assert refs(["4", "1"], "4 e\n3 d\n2 c\n0 a\n1 b\n") == (("e",), ("b",))
+
+
+def test_json_lines(refs) -> None:
+    rows = '{"id": 1, "text": "b"}\n{"id": "0", "text": "a c"}\n'
+    assert refs(2, rows) == (("a c",), ("b",))
+    assert refs(["0", "1"], rows) == (("a c",), ("b",))
+
+
+def test_mixed_ids_lose_no_row(refs) -> None:
+    assert refs(["x", "1", "2"], "a\nb\nc\n") == (("a",), ("b",), ("c",))
+    assert refs(["x", "1", "2"], "2\tc\nx\ta\n1\tb\n") == (("a",), ("b",), ("c",))
+
+
+@pytest.mark.parametrize(
+    ("segments", "contents", "message"),
+    [
+        (["u", "v"], "u\ta\nw\tb\n", "no segment is called 'w'"),
+        (["u", "v"], "x\ta\ny\tb\n", "no segment is called 'x'"),
+        (["u", "v", "w"], "u a\nv b\nx c\n", "no segment is called 'x'"),
+        (["0", "1", "2"], "0 a\n1 b\n3 c\n", "no segment is called '3'"),
+        (["0", "1"], "utt1 a\nutt2 b\n", "lines look like 'id text' with the ids 'utt1'"),
+        (2, "utt1 a\nutt2 b\n", "carry none; nbest rerank --ids"),
+        (2, "u\ta\nv\tb\n", "lines carry the ids 'u', ..., while outputs"),
+    ],
+)
+def test_ids_of_others_are_refused(refs, segments: object, contents: str, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        refs(segments, contents)
+    assert message in str(caught.value)
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1)
+IDS = st.lists(st.one_of(st.integers(0, 12).map(str), NAMES), min_size=1, max_size=6, unique=True)
+WORDS = st.lists(st.sampled_from(["a", "the", "cat", "sat"]), max_size=3).map(" ".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ids=IDS, data=st.data())
+def test_any_ids_in_any_order(tmp_path_factory, ids: list[str], data: st.DataObject) -> None:
+    """Lines `id TAB text` are found by id and plain lines by line, and every segment has its row."""
+    texts = {name: data.draw(WORDS) for name in ids}
+    path = tmp_path_factory.mktemp("refs") / "ref"
+    shuffled = data.draw(st.permutations(ids))
+    path.write_text("".join(f"{name}\t{texts[name]}\n" for name in shuffled), encoding="utf-8")
+    assert read_references(path, ids) == tuple((texts[name],) for name in ids)
+    numbers = [int(name) for name in ids] if all(name.isascii() and name.isdigit() for name in ids) else []
+    from_one = sorted(numbers) == list(range(1, len(ids) + 1))
+    size = max(numbers) + 1 - from_one if numbers else len(ids)
+    lines = [data.draw(WORDS) for _ in range(size)]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    wanted = [lines[number - from_one] for number in numbers] if numbers else lines
+    assert read_references(path, ids) == tuple((line,) for line in wanted)
+
+
 def test_not_by_id(refs) -> None:
     assert refs(["u", "v"], "u a\nu b\n") == (("u a",), ("u b",))  # an id twice: these are words
     assert refs(["u", "v"], "v a\nw b\n") == (("v a",), ("w b",))
     assert refs(["0"], "0 degrees\n") == (("0 degrees",),)
-    assert refs(2, "1 a\n0 b\n") == (("1 a",), ("0 b",))
+    assert refs(2, "1 a\n1 b\n") == (("1 a",), ("1 b",))
+    assert refs(["0", "1"], "4 a\n7 b\n") == (("4 a",), ("7 b",))
 
 
 @pytest.mark.parametrize(

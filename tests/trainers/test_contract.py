@@ -151,6 +151,18 @@ class TakesAnything(Good):
             return LogLinear({})
 
 
+class InventsWeights(Good):
+    def fit(self, corpus, heldout=None):
+        try:
+            return super().fit(corpus, heldout)
+        except CapabilityError as error:
+            if "the same loss" not in str(error):
+                raise
+        stats = corpus.stats.copy()
+        stats[:, 0] = np.arange(len(stats))
+        return super().fit(replace(corpus, stats=stats), heldout)
+
+
 class RefusesTooLate(Good):
     def fit(self, corpus, heldout=None):
         super().fit(corpus)
@@ -239,6 +251,7 @@ REASONS = {
     UselessWeights: "a feature that never differs within a list must get weight 0",
     LearnsNothing: "the model scores",
     TakesAnything: "must be refused with a CapabilityError",
+    InventsWeights: "lists of equal losses must be refused with a CapabilityError",
     RefusesTooLate: "held-out lists without statistics must be refused before the training",
     WrongDevScore: "must keep its dev score",
     Nameless: "the model must name its trainer",

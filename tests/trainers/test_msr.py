@@ -15,6 +15,7 @@ from nbest.corpus import NBest
 from nbest.decisions import oracle
 from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU, F1, WER
+from nbest.model import LogLinear
 from nbest.optimisers.sparse_totals import sample_risk
 from nbest.testing import check_trainer, toy_lists
 from nbest.trainers.msr import MSR, MSR2
@@ -163,9 +164,11 @@ def test_columns_that_occur_nowhere_or_everywhere_get_no_weight() -> None:
 
 def test_no_useful_feature_leaves_the_base_model() -> None:
     corpus = lists_of(1)
-    same = replace(corpus, stats=np.ones((corpus.hypotheses, 2)))
+    stats = np.ones((corpus.hypotheses, 2))
+    chosen = LogLinear(FIXED).predict(corpus)
+    stats[chosen[chosen >= 0], 0] = 0.0  # the base model is right everywhere
     trainer = MSR2(start=FIXED)
-    model = trainer.fit(same)
+    model = trainer.fit(replace(corpus, stats=stats))
     assert dict(model.weights) == {"first": 1.0}
     assert "took 0 features" in trainer.result_.message
 

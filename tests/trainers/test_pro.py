@@ -26,7 +26,7 @@ from tests.trainers.test_sparse import mixed
 def drawn(lists: SparseLists, **options: Any) -> Pairs:
     """Pairs of all informative lists."""
     settings: dict[str, Any] = {"least": 0.0, "draws": 5000, "kept": 50, "seed": (1,)} | options
-    return sample_pairs(lists.losses, lists.offsets, informative(lists, "the test"), **settings)
+    return sample_pairs(lists.losses, lists.offsets, informative(lists), **settings)
 
 
 @pytest.mark.parametrize("kept", [1, 4, 50])

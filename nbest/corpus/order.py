@@ -1,0 +1,39 @@
+"""The order of segments: ids that are whole numbers stand in the order of the numbers, others as they first appeared.
+
+A line of a text file (an output, a reference) belongs to a segment by its place, so that all who write or read lines
+must agree on the order; readers, `merge` and the union of forests keep to this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_WHOLE = re.compile(r"0|[1-9][0-9]{0,17}").fullmatch
+
+
+def whole_numbers(ids: Sequence[str]) -> list[int] | None:
+    """The ids as numbers where every one is a whole number as one writes it (7, not 007); None where one is not."""
+    return [int(name) for name in ids] if all(map(_WHOLE, ids)) else None
+
+
+def in_order(ids: Iterable[str]) -> list[str]:
+    """Ids in the order of segments: by number where all are numbers, else as given."""
+    names = list(ids)
+    numbers = whole_numbers(names)
+    return names if numbers is None else [names[i] for i in sorted(range(len(names)), key=numbers.__getitem__)]
+
+
+def first_number(numbers: Sequence[int]) -> int:
+    """What numbered segments count from: 1 where they are exactly 1 to N, else 0, and some are missing."""
+    return int(bool(numbers) and sorted(numbers) == list(range(1, len(numbers) + 1)))
+
+
+def gaps(ids: Sequence[str]) -> tuple[int, int]:
+    """How many numbers are missing among ids that are numbers, up to the largest, and the first of them."""
+    numbers = whole_numbers(ids)
+    if not numbers:
+        return 0, 0
+    begin, known = first_number(numbers), set(numbers)
+    missing = max(numbers) + 1 - begin - len(known)
+    return missing, next(n for n in range(begin, max(numbers) + 2) if n not in known)

@@ -1,0 +1,98 @@
+"""Outputs to be scored with their references: by id where the lines carry ids, else by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbest.corpus.order import in_order, whole_numbers
+from nbest.errors import FormatError
+from nbest.files import read_lines
+from nbest.formats.base import shown
+from nbest.formats.references import align_references
+from nbest.formats.texts_by_id import ids_before_blanks, not_chosen, own_ids, texts_after_blanks, without_blank_end
+from nbest.types import References
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Texts of each system and references, both in one order of segments."""
+
+    systems: dict[str, list[str]]
+    references: References
+    left_out: int  # references of segments that no system has an output for
+
+
+def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
+    """The outputs of one or more systems with the references of their segments, by the rule of `read_references`.
+
+    Lines `id<TAB>text`, JSON lines of `nbest rerank --json`, and `id text` where references have these ids too, are
+    taken by id; others by line, as segments 0, 1, ... All systems must have the same segments. Those for which no
+    system chose anything ("index": null in JSON lines) are left out.
+    """
+    lines = {path: read_lines(path) for path in paths}
+    for path, mine in lines.items():
+        if not mine:
+            raise FormatError(path, None, "the file is empty; expected one output a line")
+    known = {path: _texts(path, mine, refs) for path, mine in lines.items()}
+    named = next((path for path in paths if known[path] is not None), None)
+    if named is None:
+        return _by_line(lines, refs)
+    ids = in_order(known[named] or ())
+    systems = {path: _in_order(path, mine, known[path], named, ids) for path, mine in lines.items()}
+    references, left_out = align_references(list(refs), ids)
+    nothing = set.intersection(*(not_chosen(path, mine) for path, mine in lines.items()))
+    kept = [i for i, name in enumerate(ids) if name not in nothing]
+    if not kept:
+        raise FormatError(named, None, "there is no output in it: nothing was chosen for any segment")
+    return Outputs(
+        {path: [texts[i] for i in kept] for path, texts in systems.items()},
+        [references[i] for i in kept],
+        left_out + len(nothing),
+    )
+
+
+def _by_line(lines: dict[str, list[str]], refs: Sequence[str | Path]) -> Outputs:
+    (first, size), *others = [(path, len(mine)) for path, mine in lines.items()]
+    for path, other in others:
+        if other != size:
+            raise FormatError(path, None, f"has {other} lines while {first} has {size}")
+    references, left_out = align_references(list(refs), size)
+    return Outputs(lines, references, left_out)
+
+
+def _texts(path: str, lines: list[str], refs: Sequence[str | Path]) -> dict[str, str] | None:
+    """Texts by id where lines carry ids: for sure, or before a blank where references have the same; else None."""
+    own = own_ids(path, lines)
+    if own is not None:
+        return own
+    ids = ids_before_blanks(without_blank_end(lines))
+    if ids is None:
+        return None
+    texts = texts_after_blanks(without_blank_end(lines))
+    for ref in refs:
+        given = without_blank_end(read_lines(ref))
+        theirs = own_ids(ref, given) or texts_after_blanks(given) or {}
+        if theirs.keys() == set(ids):
+            return texts
+    raise FormatError(
+        path,
+        None,
+        f"lines look like 'id text' with the ids {shown(ids[0])}, ..., which the references do not have; "
+        "write them as 'id<TAB>text'; if these are words, write 'number<TAB>text', from 0",
+    )
+
+
+def _in_order(path: str, lines: list[str], texts: dict[str, str] | None, named: str, ids: list[str]) -> list[str]:
+    """The texts of a system in the order of the ids of the first system that has ids."""
+    if texts is None:
+        if whole_numbers(ids) != list(range(len(lines))):
+            what = f"has {len(lines)} lines without ids while {named} has {len(ids)} with ids"
+            raise FormatError(path, None, f"{what} ({shown(ids[0])}, ...); write both with nbest rerank --ids")
+        return lines
+    odd = next(iter(sorted(texts.keys() ^ set(ids))), None)
+    if odd is not None:
+        has, lacks = (path, named) if odd in texts else (named, path)
+        raise FormatError(lacks, None, f"has no output for segment {odd!r}, which {has} has")
+    return [texts[name] for name in ids]

@@ -1,0 +1,87 @@
+"""Which segments two corpora share: what is tuned on must not be tested on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from nbest.corpus import Forests, NBest
+from nbest.corpus.order import whole_numbers
+from nbest.decisions import first as first_hypotheses
+
+Corpus = NBest | Forests
+_TELLING = 20  # letters of hypothesis and reference by which a segment may be told
+
+
+def shared_segments(first: Corpus, second: Corpus) -> int:
+    """How many segments of `first` are also in `second`.
+
+    All of them where the two corpora are the same. Else a segment is told by each of these, where both corpora have
+    it, and only where nothing else in its own corpus is told so (a hundred questions may have the answer A):
+    its input and references; its name (which is no number) and input or references; its references and first
+    hypothesis, where these are not short; all its texts and features. References alone tell nothing, and where both
+    corpora have inputs these must agree.
+    """
+    if _references(first) == _references(second) and _contents(first) == _contents(second):
+        return len(first)
+    found: set[int] = set()
+    for keys in _ways(first, second):
+        mine, others = keys(first), keys(second)
+        counts, known = Counter(mine), Counter(others)
+        found |= {i for i, key in enumerate(mine) if key is not None and counts[key] == 1 and known[key] == 1}
+    return len(found)
+
+
+def _ways(first: Corpus, second: Corpus) -> list[Callable[[Corpus], Sequence[Hashable]]]:
+    """What segments of both corpora can be told by."""
+    ways: list[Callable[[Corpus], Sequence[Hashable]]] = []
+    inputs = first.sources is not None and second.sources is not None
+    if inputs:
+        ways.append(lambda corpus: list(zip(corpus.sources or (), _references(corpus), strict=True)))
+    if all(whole_numbers(corpus.ids) is None for corpus in (first, second)):
+        ways.append(_named)
+    if not inputs:
+        ways.append(_contents)
+        if isinstance(first, NBest) and isinstance(second, NBest):
+            ways.append(_beginnings)
+    return ways
+
+
+def _references(corpus: Corpus) -> Sequence[Hashable]:
+    return corpus.references or (None,) * len(corpus)
+
+
+def _named(corpus: Corpus) -> list[Hashable]:
+    sources = corpus.sources or (None,) * len(corpus)
+    rows = zip(corpus.ids, sources, _references(corpus), strict=True)
+    return [None if source is None and refs is None else (name, source, refs) for name, source, refs in rows]
+
+
+def _beginnings(corpus: Corpus) -> list[Hashable]:
+    """References and first hypothesis; None where a list is empty or has no texts."""
+    if not isinstance(corpus, NBest) or corpus.texts is None:
+        return [None] * len(corpus)
+    chosen = first_hypotheses(None, corpus)
+    texts = [None if h < 0 else corpus.texts[h] for h in chosen]
+    rows = zip(_references(corpus), texts, strict=True)
+    return [None if text is None or _short(text, refs) else (refs, text) for refs, text in rows]
+
+
+def _short(text: str, references: Hashable) -> bool:
+    """Whether a hypothesis and its references may be the same by chance."""
+    return len(text) + (len(references[0]) if isinstance(references, tuple) else 0) < _TELLING
+
+
+def _contents(corpus: Corpus) -> list[Hashable]:
+    """Texts and features of each segment; None where there is nothing."""
+    offsets = corpus.offsets if isinstance(corpus, NBest) else corpus.forest_edges
+    texts = corpus.texts if isinstance(corpus, NBest) else None
+    names = np.argsort(corpus.feature_names)
+    rows: list[Hashable] = []
+    for low, high in zip(offsets[:-1], offsets[1:], strict=True):
+        words = None if texts is None else tuple(texts[h] for h in range(low, high))
+        features = np.asarray(corpus.features[low:high], np.float64)[:, names].tobytes()
+        rows.append(None if low == high else (words, features))
+    return rows
