@@ -129,7 +129,7 @@ class KernelCache(caching.FunctionCache):
         self.enable()
 
     @cached_property
-    def _cache_file(self) -> _SummedFile:  # type: ignore[override]
+    def _cache_file(self) -> _SummedFile:
         return _SummedFile(self._cache_path, self._impl.filename_base, stamp_of(self._kernel))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

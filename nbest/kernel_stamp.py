@@ -100,7 +100,7 @@ def _constant(value: Any) -> str:
     if isinstance(value, CodeType):
         return _code(value)
     if isinstance(value, np.ndarray):
-        return f"array {value.dtype} {value.shape} {hashlib.sha256(np.ascontiguousarray(value)).hexdigest()}"
+        return f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, set | frozenset):
         return f"set {sorted(map(_constant, value))}"
     if isinstance(value, tuple):

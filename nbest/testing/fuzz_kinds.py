@@ -175,7 +175,7 @@ def _make_models(folder: Path) -> Targets:
         weights = dict.fromkeys((*wide.feature_names, *wide.sparse_names), 0.5)
         models[kind] = LogLinear(weights, features=recipes, dense=wide.feature_names, seed=1)
     models["many"] = LogLinear({"first": 1.0} | {f"w{k}": k + 1.0 for k in range(10_100)}, dense=("first",), gamma=2.0)
-    targets = {}
+    targets: dict[Path, Path] = {}
     for name, model in models.items():
         place = folder / name
         place.mkdir(parents=True)
