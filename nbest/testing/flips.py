@@ -8,29 +8,26 @@ the process. With `resealed` all sums are made anew after the flip, so that only
 
 from __future__ import annotations
 
-import faulthandler
 import hashlib
 import io
 import json
-import multiprocessing
 import shutil
 import tempfile
-import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from nbest.errors import NbestError
 from nbest.randomness import generator
 from nbest.sealed import SEAL, sealed
+from nbest.testing.trials import run_trials
 
 Use = Callable[[Path], Any]
 """Reads a folder and uses what was read; answers are compared by ==."""
-REFUSED, SAME, CHANGED, FOREIGN, CRASHED, HUNG = "refused", "same", "changed", "foreign", "crashed", "hung"
+REFUSED, SAME, CHANGED, FOREIGN = "refused", "same", "changed", "foreign"
 
 
 @dataclass(frozen=True)
@@ -51,17 +48,28 @@ def check_flips(
     """Flip so many bits, each alone: a file by chance, then one of its bits. A flip that takes `seconds` has hung.
 
     The answer of a flip is: refused (an `NbestError` of one line), same (the same answer as without it), changed,
-    foreign (another exception), crashed, hung.
+    foreign (another exception), crashed, hung, memory.
     """
     places = _places(folder, flips, seed, resealed)
-    found = Flips()
-    while found.counts.total() < len(places):
-        rest = places[found.counts.total() :]
-        for name, bit, outcome, said in _tried(folder, load_and_use, rest, resealed, seconds):
-            found.counts[outcome] += 1
-            if outcome not in (REFUSED, SAME):
-                found.odd.append(f"{outcome}: {name}, bit {bit}{said}")
-    return found
+    with tempfile.TemporaryDirectory() as place:
+        whole = _copy(folder, Path(place) / "whole")
+        if resealed:
+            reseal(whole)  # as after a flip
+        wanted = load_and_use(whole)
+
+        def trial(case: int) -> tuple[str, str]:
+            name, bit = places[case]
+            copy = _copy(folder, Path(place) / f"flipped{case}")
+            _flip(copy / name, bit, resealed)
+            if resealed:
+                reseal(copy)
+            outcome = _outcome(load_and_use, copy, wanted)
+            shutil.rmtree(copy)
+            return outcome
+
+        tally = run_trials(trial, range(flips), seconds=seconds)
+    odd = [f"{outcome}: {places[case][0]}, bit {places[case][1]}: {said}" for case, outcome, said in sorted(tally.odd)]
+    return Flips(tally.counts, odd)
 
 
 Place = tuple[str, int]
@@ -79,69 +87,19 @@ def _places(folder: Path, flips: int, seed: int, resealed: bool) -> list[Place]:
     return [(name, int(rng.integers(bits[name]))) for name in chosen]
 
 
-def _tried(
-    folder: Path, use: Use, places: Sequence[Place], resealed: bool, seconds: float
-) -> list[tuple[str, int, str, str]]:
-    """Outcomes of flips from the first on, until one ends the child."""
-    context = multiprocessing.get_context("fork")  # what is compiled here need not be compiled there
-    here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_work, args=(folder, use, places, resealed, there))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork where there are threads
-        child.start()
-    there.close()
-    out: list[tuple[str, int, str, str]] = []
-    unfit = here.recv()
-    if unfit:
-        raise AssertionError(f"{folder} cannot be used as it is: {unfit}")
-    for name, bit in places:
-        try:
-            outcome, said = here.recv() if here.poll(seconds) else (HUNG, "")
-        except EOFError:
-            child.join()
-            outcome, said = CRASHED, f": exit {child.exitcode}"
-        out.append((name, bit, outcome, said))
-        if outcome in (HUNG, CRASHED):
-            break
-    child.kill() if out[-1][2] == HUNG else None
-    child.join()
-    return out
-
-
-def _work(folder: Path, use: Use, places: Sequence[Place], resealed: bool, answers: Connection) -> None:
-    """In the child: try each place, tell each outcome."""
-    warnings.simplefilter("ignore")
-    faulthandler.disable()  # a crash is an outcome, told by the parent
-    with tempfile.TemporaryDirectory() as place:
-        whole = _copy(folder, Path(place) / "whole")
-        if resealed:
-            reseal(whole)  # as after a flip
-        try:
-            wanted = use(whole)
-        except Exception as error:
-            answers.send(f"{type(error).__name__}: {error}")
-            return
-        answers.send("")
-        for name, bit in places:
-            copy = _copy(folder, Path(place) / "flipped")
-            _flip(copy / name, bit, resealed)
-            if resealed:
-                reseal(copy)
-            answers.send(_outcome(use, copy, wanted))
-            shutil.rmtree(copy)
-
-
 def _copy(folder: Path, goal: Path) -> Path:
     return Path(shutil.copytree(folder, goal))
 
 
 def _outcome(use: Use, folder: Path, wanted: Any) -> tuple[str, str]:
     try:
-        return (SAME, "") if use(folder) == wanted else (CHANGED, "")
+        return (SAME, "") if use(folder) == wanted else (CHANGED, "another answer")
     except NbestError as error:
-        return (REFUSED, "") if "\n" not in str(error) else (FOREIGN, f": lines {error!r}")
+        return (REFUSED, "") if "\n" not in str(error) else (FOREIGN, f"lines {error!r}")
+    except MemoryError:
+        raise
     except BaseException as error:  # whatever comes out is an outcome
-        return FOREIGN, f": {type(error).__name__}: {error}"[:300]
+        return FOREIGN, f"{type(error).__name__}: {error}"[:300]
 
 
 # flipping and making sums anew ----------------------------------------------------------------------------------
