@@ -12,6 +12,7 @@ from nbest.corpus import NBest, Texts, Words, characters, intern
 from nbest.errors import CapabilityError, ParameterError
 from nbest.features.ngram_columns import count_columns, known_ngrams, spell
 from nbest.features.ngram_counts import Shape, Survey, survey
+from nbest.features.options import check_length
 from nbest.types import Bools, Ints
 
 FIRST, LAST = "<s>", "</s>"
@@ -123,6 +124,7 @@ def check_options(order: int, lowest: int, tokens: str, minimum: int, name: str)
     for option, value in (("order", order), ("lowest", lowest), ("minimum", minimum)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise ParameterError(f"{option!r} of the feature 'ngrams' must be a whole number, got {value!r}")
+    check_length("'order' of the feature 'ngrams'", order)
     if not 1 <= lowest <= order:
         raise ParameterError(f"the feature 'ngrams' needs 1 <= lowest <= order, got lowest {lowest} and order {order}")
     if minimum < 1:

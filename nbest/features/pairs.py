@@ -13,6 +13,7 @@ from nbest.corpus import NBest, Texts, Words, intern
 from nbest.errors import CapabilityError, ParameterError
 from nbest.features.ngram_columns import count_columns, known_ngrams
 from nbest.features.ngram_counts import Shape, Survey, survey
+from nbest.features.options import check_length
 from nbest.parallel import kernel
 from nbest.types import Ints
 
@@ -101,6 +102,7 @@ def check_options(pieces: Any, low: Any, high: Any, minimum: Any) -> tuple[int, 
     for option, value in (("low", low), ("high", high), ("minimum", minimum)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise ParameterError(f"{option!r} of the feature 'pairs' must be a whole number, got {value!r}")
+    check_length("'high' of the feature 'pairs'", high)
     if not 1 <= low <= high:
         raise ParameterError(f"the feature 'pairs' needs 1 <= low <= high, got low {low} and high {high}")
     if minimum < 1:
