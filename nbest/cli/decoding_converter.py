@@ -10,6 +10,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.cli.console import Console
+from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest
 from nbest.corpus.operations import stack
 from nbest.decisions import DECISIONS
@@ -86,6 +87,7 @@ def run(call: DecodeCall) -> None:
     console = Console(quiet=call.quiet)
     decide = look_up(DECISIONS, call.decision, "decision")
     wanted = "text" if call.to == "text" or (call.to is None and call.output == "-") else _format(call)
+    refuse_overwriting(written(call.output, wanted), [call.system, call.text, call.model, call.refs])
     work = _Work(call)
     if work.reranks and wanted != "text":
         raise ParameterError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nbest.cli.console import Console
+from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests
 from nbest.decisions import DECISIONS
 from nbest.errors import FormatError, ParameterError, look_up
@@ -44,6 +45,7 @@ def run(call: DecodeCall) -> None:
     """Read, translate, write."""
     console = Console(quiet=call.quiet)
     wanted = _wanted(call)
+    refuse_overwriting(written(call.output, wanted), [call.system, call.text, call.model, call.refs])
     system = Translator.load(call.system)
     model = LogLinear(system.weights) if call.model is None else load(call.model)
     texts = read_lines(call.text)

@@ -146,6 +146,11 @@ def wanted(text: str | None) -> tuple[dict[str, Any], ...]:
     return tuple(out)
 
 
+def files_of(text: str | None) -> list[str]:
+    """The files that features to add read."""
+    return [str(each["path"]) for each in wanted(text) if "path" in each]
+
+
 def plain_value(text: str) -> Any:
     """A number, true or false, or the text itself."""
     if text.lower() in ("true", "false"):

@@ -8,6 +8,7 @@ from typing import Any
 
 from nbest.cli.console import Console
 from nbest.cli.loading import Source, read_corpus
+from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest
 from nbest.decisions import DECISIONS
 from nbest.errors import CapabilityError, ParameterError, look_up
@@ -24,6 +25,7 @@ class RerankCall:
 
     test: list[str]
     model: str | None
+    lm: list[str] | None
     decision: str
     gain: str | None
     gamma: float | None
@@ -51,7 +53,8 @@ def run(call: RerankCall) -> None:
             raise ParameterError(f"{name} is for --decision {' or '.join(wanted)}, not for {call.decision}")
     if call.model == "-" and "-" in call.test:
         raise ParameterError("only one input can come from standard input (-)")
-    model = LogLinear({}) if call.model is None else load(call.model)
+    refuse_overwriting([call.output], [call.test, call.model, call.lm])
+    model = LogLinear({}) if call.model is None else load(call.model, call.lm or ())
     corpus = read_corpus(Source(call.test, None, call.format), console)
     unused = [name for name in corpus.feature_names if name not in model.weights]
     if unused and call.model is not None and len(unused) < len(corpus.feature_names):

@@ -7,6 +7,7 @@ from typing import Any
 
 from nbest.cli.console import Console, print_json
 from nbest.cli.loading import Source, read_lists
+from nbest.cli.targets import refuse_overwriting, written
 from nbest.errors import ParameterError
 from nbest.features.lm import add_lm
 from nbest.formats import FOREST_FORMATS, format_of_target, write
@@ -63,6 +64,7 @@ def run(call: TrainCall) -> None:
 
 def _check(call: TrainCall) -> None:
     check_target(call.output)
+    refuse_overwriting([call.output], [call.corpus, call.heldout])
     if [*call.corpus, *(call.heldout or ())].count("-") > 1:
         raise ParameterError("only one input can come from standard input (-)")
     if call.output == "-" and call.as_json:
@@ -107,6 +109,7 @@ def add(call: AddCall) -> None:
     wanted = format_of_target(call.output, call.target_format)
     if wanted in FOREST_FORMATS:
         raise ParameterError(f"{call.output}: {wanted} holds forests, and this command writes lists")
+    refuse_overwriting(written(call.output, wanted), [call.lists, call.lm])
     corpus = read_lists(Source([call.lists], None, call.source_format), console, "nbest features add-lm")
     with console.progress("reading the language model") as progress:
         model = load_lm(call.lm, progress)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nbest.cli.console import Console
+from nbest.cli.targets import refuse_overwriting
 from nbest.errors import ParameterError
 from nbest.systems.translator import Translator
 from nbest.systems.translator_train import Settings, Training
@@ -32,6 +33,7 @@ def run(call: TrainCall) -> None:
     console = Console(quiet=call.quiet)
     if "-" in (call.source, call.target, *(call.more_target or ())):
         raise ParameterError("training reads its texts more than once; they cannot come from standard input (-)")
+    refuse_overwriting([call.output], [call.source, call.target, call.more_target])
     folder = Path(call.output)
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"the output {call.output!r} is a file; a translator is a directory")

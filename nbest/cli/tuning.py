@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from nbest.cli.console import Console, number, print_json
-from nbest.cli.loading import Source, columns, measure, read_corpus, wanted
+from nbest.cli.loading import Source, columns, files_of, measure, read_corpus, wanted
 from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
+from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
 from nbest.errors import ParameterError, look_up
@@ -56,13 +57,14 @@ def run(call: TuneCall) -> None:
     """Tune, write the model, say what was reached."""
     console = Console(quiet=call.quiet)
     paths, given = separate(call.lists)
+    further = list(given.values())  # some may name a model file
     kind = look_up(TRAINERS, call.method, "method")
     how = measure(call.metric, given, call.tokenize, call.lowercase, call.column, call.scores)
     settings = take(kind, given, load=lambda path: load(path).weights)
     refuse_rest(given, kind, type(how.metric))
     if call.heldout and call.split:
         raise ParameterError("give --heldout or --split, not both")
-    _check_output(call)
+    _check_output(call, paths, further)
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
     corpora = [how.measured(read_corpus(Source(lists, refs, call.format), console)) for lists, refs in sets]
@@ -135,10 +137,12 @@ def _content(model: LogLinear) -> dict[str, Any]:
     return {"weights": dict(model.weights), "features": detach(model.features)[0]}
 
 
-def _check_output(call: TuneCall) -> None:
+def _check_output(call: TuneCall, paths: list[str], further: list[str]) -> None:
     """Complain of an output that cannot be written now, not after the work."""
     if call.output == "-":
         return
+    named = [call.refs, call.heldout, call.heldout_refs, call.scores, files_of(call.add)]
+    refuse_overwriting([call.output], [paths, further, *named])
     if not Path(call.output).resolve().parent.is_dir():
         raise ParameterError(f"the folder of the output {call.output!r} does not exist")
     if call.output.endswith(".ini") and call.add:
