@@ -83,7 +83,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    goal, device = _goal(path)
+    goal, device = goal_of(path)
     if device:
         with naming(path), open(goal, "wb") as file:
             yield file
@@ -103,7 +103,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def _goal(path: str | Path) -> tuple[Path, bool]:
+def goal_of(path: str | Path) -> tuple[Path, bool]:
     """The file to write (where a link leads, so that it stays one), and whether it is one that cannot be renamed
     over: a pipe, /dev/null or /dev/stdout."""
     goal = Path(path)

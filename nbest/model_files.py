@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from nbest.errors import CapabilityError, FormatError
-from nbest.files import replacing, write_text
+from nbest.files import goal_of, replacing, write_text
 
 _DIGITS = 16  # of the checksum, in a name
 _OURS = re.compile(r"\d+\..+\.npy").fullmatch  # names of arrays: number of the recipe, then its keys
@@ -35,12 +35,12 @@ def side_name(name: str, sha256: str) -> str:
 
 def save_model(path: str | Path, content: dict[str, Any], packed: bytes | None, sha256: str = "") -> None:
     """Write a model: `content` as JSON, and its arrays, an .npz in bytes, beside it. Old arrays of it are removed."""
-    if str(path) == "-":
+    real, device = (Path("-"), True) if str(path) == "-" else goal_of(path)
+    if device:
         if packed is not None:
             raise CapabilityError("a model with arrays cannot go to standard output; name a file with -o")
         write_text(path, _text(content))
         return
-    real = Path(os.path.realpath(path))  # a link stays one, and the arrays are where the JSON is
     if packed is None:
         text = _text(content)
     else:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nbest.errors import FormatError
-from nbest.files import reason_of
+from nbest.files import goal_of, reason_of
 
 PATH, WANTED = "path", "wanted"
 """Options of a recipe: the file to read, and the one that a loaded model asks for and must not open."""
@@ -28,7 +28,7 @@ def stored(path: str | Path, recipe: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(recipe.get(PATH), str):
         return kept
     file = os.path.realpath(recipe[PATH])
-    folder = None if str(path) == "-" else _folder(path)
+    folder = None if str(path) == "-" else str(goal_of(path)[0].parent)
     within = folder is not None and os.path.commonpath([file, folder]) == folder
     return {**kept, PATH: Path(os.path.relpath(file, folder)).as_posix() if within else file}
 
@@ -59,11 +59,16 @@ def _folder(path: str | Path) -> str:
     return os.path.dirname(os.path.realpath(path))
 
 
+def need_plain(path: str | Path) -> None:
+    """Refuse a pipe or a device, which would have to be read twice."""
+    if Path(path).exists() and not Path(path).is_file():
+        raise FormatError(path, None, "cannot be read: it is no plain file (a language model of a feature)")
+
+
 def checksum(path: str | Path) -> str:
     """SHA-256 of a plain file."""
     try:
-        if Path(path).exists() and not Path(path).is_file():
-            raise FormatError(path, None, "cannot be read: it is no plain file (a language model of a feature)")
+        need_plain(path)
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError) as error:

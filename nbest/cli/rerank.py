@@ -16,9 +16,7 @@ def rerank(
     ] = None,
     lm: Annotated[
         list[str] | None,
-        typer.Option(
-            "--lm", help="Language model of the model's features, if not in its folder; repeat."
-        ),
+        typer.Option("--lm", help="Language model of the model's features, if not in its folder; repeat."),
     ] = None,
     decision: Annotated[
         str, typer.Option("--decision", "-d", help="1best, mbr, consensus, or first (of each list).")

@@ -15,6 +15,7 @@ from nbest.systems.ngram import LanguageModel
 from nbest.systems.ngram_count import count_ngrams, read_sentences
 from nbest.systems.ngram_estimate import FALLBACK, KneserNey, adjusted_counts, estimated_discounts
 from nbest.systems.ngram_file import check_target, load_lm, save_lm
+from nbest.unpacking import need_rereadable
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def add(call: AddCall) -> None:
     if wanted in FOREST_FORMATS:
         raise ParameterError(f"{call.output}: {wanted} holds forests, and this command writes lists")
     refuse_overwriting(written(call.output, wanted), [call.lists, call.lm])
+    need_rereadable(call.lm, "a language model is read more than once")
     corpus = read_lists(Source([call.lists], None, call.source_format), console, "nbest features add-lm")
     with console.progress("reading the language model") as progress:
         model = load_lm(call.lm, progress)

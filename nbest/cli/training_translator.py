@@ -11,6 +11,7 @@ from nbest.cli.targets import refuse_overwriting
 from nbest.errors import ParameterError
 from nbest.systems.translator import Translator
 from nbest.systems.translator_train import Settings, Training
+from nbest.unpacking import need_rereadable
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ def run(call: TrainCall) -> None:
     console = Console(quiet=call.quiet)
     if "-" in (call.source, call.target, *(call.more_target or ())):
         raise ParameterError("training reads its texts more than once; they cannot come from standard input (-)")
+    for path in (call.source, call.target, *(call.more_target or ())):
+        need_rereadable(path, "training reads its texts more than once")
     refuse_overwriting([call.output], [call.source, call.target, call.more_target])
     folder = Path(call.output)
     if folder.exists() and not folder.is_dir():

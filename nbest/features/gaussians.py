@@ -152,9 +152,18 @@ def gaussians(
     need_features(corpus, names, "the feature 'gaussians'")
     _check("top", "the feature 'gaussians'", ">= 1", top >= 1, top)
     _check("tolerance", "the feature 'gaussians'", "in [0, 1)", 0 <= tolerance < 1, tolerance)
+    _check_standard(len(names), centre, scale)
     mixture = mixture_of(len(names), means, variances, priors)
     found = posteriors(mixture, standardised(corpus, names, centre, scale), top, tolerance, threads)
     return corpus.with_sparse([f"kernel:{m}" for m in range(len(mixture))], found)
+
+
+def _check_standard(width: int, centre: Floats, scale: Floats) -> None:
+    """What features are standardised by, in a recipe."""
+    shapes = np.shape(centre), np.shape(scale)
+    if shapes != ((width,), (width,)) or not (np.asarray(scale) > 0).all():
+        rule = f"centre [{width}] and scale [{width}] > 0"
+        raise ParameterError(f"a recipe of gaussians needs {rule}, got shapes {shapes[0]} and {shapes[1]}")
 
 
 def mixture_of(width: int, means: Floats, variances: Floats, priors: Floats) -> Mixture:

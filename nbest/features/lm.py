@@ -12,7 +12,7 @@ import numpy as np
 from nbest.corpus import NBest, Texts
 from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.files import reason_of
-from nbest.model_paths import checksum
+from nbest.model_paths import checksum, need_plain
 
 if TYPE_CHECKING:
     from nbest.systems.ngram import LanguageModel
@@ -69,8 +69,11 @@ def _need_texts(corpus: NBest) -> Texts:
 def _stamp(path: Path) -> tuple[int, int]:
     """What changes when a file does."""
     try:
+        need_plain(path)
         found = path.stat()
     except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
         raise FormatError(path, None, f"cannot be read: {reason_of(error)}") from None
     return found.st_mtime_ns, found.st_size
 

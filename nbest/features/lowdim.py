@@ -41,6 +41,7 @@ def lowdim(
     and `output_names` are the features of the rows of A [d1, k] and B [d2, k], packed by `pack`.
     """
     sources, texts = need_texts(corpus)
+    A, B = np.asarray(A, np.float64), np.asarray(B, np.float64)
     x_names, y_names = unpack(input_names), unpack(output_names)
     if getattr(A, "shape", ())[:1] != (len(x_names),) or getattr(B, "shape", ())[:1] != (len(y_names),):
         raise ParameterError(f"a recipe of kind {NAME!r} needs a row of A and of B for each feature name; {_MAKE}")

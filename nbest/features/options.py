@@ -34,6 +34,12 @@ def check_length(what: str, value: int) -> None:
         raise ParameterError(f"{what} must be <= {LONGEST}, got {shown(value)}")
 
 
+def check_least(what: str, value: int, least: int = 1) -> None:
+    """Complain of a count that is too small."""
+    if value < least:
+        raise ParameterError(f"{what} must be >= {least}, got {shown(value)}")
+
+
 def _check_kind(kind: str, option: str, annotation: str, value: Any) -> None:
     wanted, *other = annotation.split(" | ")
     if wanted not in _KINDS or (value is None and "None" in other):

@@ -7,6 +7,7 @@ import numpy as np
 from nbest import segments
 from nbest.corpus import NBest, characters, intern
 from nbest.errors import CapabilityError, look_up
+from nbest.features.options import check_least
 from nbest.types import Floats
 
 
@@ -35,6 +36,7 @@ def frequency(corpus: NBest, cap: int = 5) -> NBest:
     """
     if corpus.texts is None:
         raise CapabilityError("the feature 'frequency' needs the texts of the hypotheses and these lists carry none")
+    check_least("'cap' of the feature 'frequency'", cap)
     (words,), vocabulary = intern(corpus.texts)
     owner = np.repeat(np.arange(corpus.hypotheses), words.lengths())
     first = np.zeros(corpus.hypotheses, bool)
@@ -58,6 +60,7 @@ def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
 
     if corpus.texts is None:
         raise CapabilityError("the feature 'agreement' needs the texts of the hypotheses and these lists carry none")
+    check_least("'evidence' of the feature 'agreement'", evidence)
     kind = look_up(METRICS, metric, "metric")
     losses = expected_losses(kind(), corpus.texts, corpus.offsets, _by_place(corpus), evidence=evidence)
     return _with(corpus, ("agreement",), -losses)
