@@ -15,6 +15,7 @@ from nbest import __version__, segments
 from nbest.corpus import Forests, NBest
 from nbest.errors import CapabilityError, FormatError, ParameterError, look_up, shown
 from nbest.features import RESTRICTED, apply_recipes, restrict_recipes
+from nbest.features.recipes import carries
 from nbest.files import decode, read_bytes
 from nbest.model_arrays import detach, pack_arrays, pack_weights
 from nbest.model_files import reading, save_model
@@ -72,8 +73,10 @@ class LogLinear:
         return restrict_recipes(self.features, [name for name, weight in self.weights.items() if weight])
 
     def prepare(self, corpus: NBest) -> NBest:
-        """The lists with the columns that this model adds; of n-grams only those that have a weight."""
-        return apply_recipes(corpus, self._needed)
+        """The lists with the columns that this model adds, if they do not have them by the same recipe already; of
+        n-grams only those that have a weight."""
+        pairs = zip(self.features, self._needed, strict=True)
+        return apply_recipes(corpus, [needed for recipe, needed in pairs if not carries(corpus, recipe, needed)])
 
     def scores(self, corpus: NBest) -> Floats:
         """[H] score of each hypothesis. Every weight must find its feature; features without a weight count 0."""

@@ -12,7 +12,8 @@ from nbest.cli.console import Console
 from nbest.corpus import Forests, NBest, merge
 from nbest.corpus.operations import Corpus
 from nbest.errors import CapabilityError, FormatError, ParameterError, look_up
-from nbest.features import FEATURES, apply_recipes
+from nbest.features import FEATURES, FITTED, apply_recipes
+from nbest.features.options import is_text
 from nbest.files import read_lines
 from nbest.formats import read_any, read_references
 from nbest.formats.base import number
@@ -142,7 +143,9 @@ def wanted(text: str | None) -> tuple[dict[str, Any], ...]:
             pairs = dict(option.split("=", 1) for option in options)
             if "kind" in pairs:
                 raise ParameterError(f"'kind' is no option of a feature to add, got {part!r}; lowdim calls it style")
-            out.append({"kind": kind, **{name: plain_value(text) for name, text in pairs.items()}})
+            makes = FITTED.get(kind, FEATURES[kind])
+            values = {name: text if is_text(makes, name) else plain_value(text) for name, text in pairs.items()}
+            out.append({"kind": kind, **values})
     return tuple(out)
 
 

@@ -11,6 +11,7 @@ from nbest.cli.targets import refuse_overwriting, written
 from nbest.errors import ParameterError
 from nbest.features.lm import add_lm
 from nbest.formats import FOREST_FORMATS, format_of_target, write
+from nbest.limits import LONGEST, check_count
 from nbest.systems.ngram import LanguageModel
 from nbest.systems.ngram_count import count_ngrams, read_sentences
 from nbest.systems.ngram_estimate import FALLBACK, KneserNey, adjusted_counts, estimated_discounts
@@ -36,6 +37,7 @@ class TrainCall:
 def run(call: TrainCall) -> None:
     """Count, estimate, write, report."""
     console = Console(quiet=call.quiet)
+    check_count("--order of nbest train lm", call.order, 1, LONGEST)
     estimator = KneserNey(call.order, _cutoffs(call.cutoff), call.prune)
     _check(call)
     texts = read_sentences(call.corpus)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, 
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
-from nbest.errors import ParameterError, look_up
+from nbest.errors import CapabilityError, ParameterError, look_up
 from nbest.features import fit_recipes
 from nbest.forests.oracle import forest_oracle
 from nbest.formats.moses_weights import write_moses_weights
@@ -80,7 +80,6 @@ def run(call: TuneCall) -> None:
         model = search(kind, settings, call.grid, dev, heldout, call.threads, console)
     else:
         model = train(kind, settings, dev, heldout, call.threads, console, call.method)
-    model = replace(model, features=(*added, *model.features))
     done = time.perf_counter()
     _write(model, call.output, console, call.as_json)
     summary = _summary(call, model, dev, heldout, {"read": loaded - begin, "train": done - loaded})
@@ -154,6 +153,10 @@ def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> No
         if not as_json:
             model.save("-")
     elif output.endswith(".ini"):
+        if model.features:  # of the method itself, lowdim's
+            raise CapabilityError(
+                f"{output}: a Moses weight file cannot hold the features that the model adds; .json can"
+            )
         write_moses_weights(output, model.weights)
     else:
         model.save(output)

@@ -10,6 +10,7 @@ import numpy as np
 from nbest import segments
 from nbest.corpus.forests import Forests
 from nbest.corpus.nbest import NBest
+from nbest.corpus.recipes import shared_recipes
 from nbest.corpus.texts import Texts, concatenate
 from nbest.errors import CapabilityError, ParameterError
 from nbest.randomness import generator
@@ -131,6 +132,7 @@ def stack(parts: list[NBest]) -> NBest:
         stats=np.concatenate([p.stats for p in parts if p.stats is not None]) if same else None,
         metric=parts[0].metric if same else None,
         origins=parts[0].origins,
+        recipes=shared_recipes([part.recipes for part in parts]),
     )
 
 

@@ -7,6 +7,7 @@ columns; a model keeps the recipes it was trained with and applies them to every
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from inspect import Parameter, signature
 from typing import Any
 
@@ -108,16 +109,17 @@ def check_recipe(recipe: Mapping[str, Any]) -> None:
 
 
 def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
-    """The lists with the columns of these recipes, in their order."""
+    """The lists with the columns of these recipes, in their order; they keep the recipes."""
     for recipe in recipes:
         check_recipe(recipe)
         options = {key: value for key, value in recipe.items() if key != "kind"}
         try:
-            corpus = FEATURES[recipe["kind"]](corpus, **options)
+            added = FEATURES[recipe["kind"]](corpus, **options)
         except (TypeError, ValueError, IndexError, KeyError, OverflowError, AttributeError) as error:
             if isinstance(error, NbestError):
                 raise
             raise ParameterError(f"the feature {recipe['kind']!r} cannot be added so: {error}") from error
+        corpus = replace(added, recipes=(*corpus.recipes, recipe))
     return corpus
 
 

@@ -15,6 +15,7 @@ from nbest.features.bins import need_features
 from nbest.features.gaussian_em import Round, fit_mixture
 from nbest.features.gaussian_mixture import LIMIT, Mixture
 from nbest.features.gaussian_posteriors import largest, posteriors
+from nbest.features.recipes import record
 from nbest.types import Floats, Model
 
 MOST = 16384
@@ -155,7 +156,10 @@ def gaussians(
     _check_standard(len(names), centre, scale)
     mixture = mixture_of(len(names), means, variances, priors)
     found = posteriors(mixture, standardised(corpus, names, centre, scale), top, tolerance, threads)
-    return corpus.with_sparse([f"kernel:{m}" for m in range(len(mixture))], found)
+    return record(
+        corpus, corpus.with_sparse([f"kernel:{m}" for m in range(len(mixture))], found), "gaussians", names=names,
+        centre=centre, scale=scale, means=means, variances=variances, priors=priors, top=top, tolerance=tolerance,
+    )  # fmt: skip
 
 
 def _check_standard(width: int, centre: Floats, scale: Floats) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from nbest.corpus import NBest, Texts
 from nbest.errors import CapabilityError, FormatError, ParameterError
+from nbest.features.recipes import record
 from nbest.files import reason_of
 from nbest.model_paths import checksum, need_plain
 
@@ -34,7 +35,8 @@ def lm(corpus: NBest, path: str, sha256: str = "", name: str = "lm", wanted: str
     file = Path(str(path))
     if sha256 and checksum(file) != sha256:
         raise FormatError(file, None, "is another language model than the one this recipe was made with")
-    return add_lm(corpus, _load(str(file), _stamp(file)), name)
+    added = add_lm(corpus, _load(str(file), _stamp(file)), name)
+    return record(corpus, added, "lm", path=str(file), sha256=sha256 or checksum(file), name=name)
 
 
 def add_lm(

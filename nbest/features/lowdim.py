@@ -11,6 +11,7 @@ from nbest import parallel
 from nbest.corpus import NBest, Texts
 from nbest.errors import CapabilityError, ParameterError
 from nbest.features.bags import bags
+from nbest.features.recipes import record
 from nbest.parallel import fast_kernel
 from nbest.types import Floats, Ints
 
@@ -50,7 +51,10 @@ def lowdim(
     x = bags(Texts.of(sources), inputs, binary=binary).within(x_names)
     y = bags(texts, outputs, binary=binary).within(y_names)
     column = cosines(x, y, corpus.offsets, A, B, [A.shape[1]])
-    return corpus.without_features((NAME,)).with_features((NAME,), column)
+    views = {"inputs": inputs, "outputs": outputs, "binary": binary}
+    named = {"input_names": input_names, "output_names": output_names}
+    added = corpus.without_features((NAME,)).with_features((NAME,), column)
+    return record(corpus, added, NAME, **views, A=A, B=B, **named)
 
 
 def recipe(

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbest.errors import ParameterError, _known, shown
-
-LONGEST = 100
-"""The most tokens or characters of an n-gram or a piece of a word."""
-_MOST = 2**31 - 1  # of any count
+from nbest.limits import MOST, check_count
 
 
 def check_options(kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> list[str]:
@@ -28,16 +25,10 @@ def check_options(kind: str, function: Callable[..., Any], options: Mapping[str,
     return list(known)
 
 
-def check_length(what: str, value: int) -> None:
-    """Complain of n-grams so long that making room for them would take all memory, or all time."""
-    if value > LONGEST:
-        raise ParameterError(f"{what} must be <= {LONGEST}, got {shown(value)}")
-
-
-def check_least(what: str, value: int, least: int = 1) -> None:
-    """Complain of a count that is too small."""
-    if value < least:
-        raise ParameterError(f"{what} must be >= {least}, got {shown(value)}")
+def is_text(function: Callable[..., Any], option: str) -> bool:
+    """Whether an option of a feature is text, whatever it looks like."""
+    parameter = signature(function).parameters.get(option)
+    return parameter is not None and str(parameter.annotation) == "str"
 
 
 def _check_kind(kind: str, option: str, annotation: str, value: Any) -> None:
@@ -47,8 +38,8 @@ def _check_kind(kind: str, option: str, annotation: str, value: Any) -> None:
     rule, holds = _KINDS[wanted]
     if not holds(value):
         raise ParameterError(f"{option!r} of the feature {kind!r} must be {rule}, got {shown(value)}")
-    if wanted == "int" and abs(int(value)) > _MOST:
-        raise ParameterError(f"{option!r} of the feature {kind!r} must be within +-{_MOST}, got {shown(value)}")
+    if wanted == "int" and option != "seed":
+        check_count(f"{option!r} of the feature {kind!r}", int(value), -MOST)
 
 
 def _is_whole(value: Any) -> bool:

@@ -15,6 +15,7 @@ from nbest.corpus import Forests, NBest
 from nbest.decisions import first, oracle
 from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, _known
 from nbest.features import within_scale
+from nbest.features.recipes import with_recipes
 from nbest.forests.edge_stats import bleu_edge_stats
 from nbest.forests.expectations import expectations, variances
 from nbest.forests.kbest import kbest
@@ -296,7 +297,7 @@ def finished(
     *,
     dev: float | None = None,
 ) -> LogLinear:
-    """The model with its dev and held-out scores, and with what is said of the trainer in its file.
+    """The model with its dev and held-out scores, the recipes of the lists, and what is said of the trainer in its file.
 
     With `dev`, the score on all lists to train on, `corpus` may be some of them.
     """
@@ -305,6 +306,7 @@ def finished(
         scores["heldout"] = score_of(model, heldout)
     return replace(
         model,
+        features=with_recipes(corpus.recipes, model.features) if isinstance(corpus, NBest) else model.features,
         metric=signature_of(corpus),
         trainer=describe(trainer),
         scores_=scores,

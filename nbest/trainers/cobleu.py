@@ -63,7 +63,8 @@ class MaxCoBLEU:
         shard = NgramShard.of(forests, metric, problem.scale, single=forests.features.size > SINGLE)
         begin = problem.start(self._start(corpus))
         self.result_ = self._run(problem, shard, begin, heldout)
-        return finish(self, problem, self.result_, heldout, calibrate=False)
+        model = finish(self, problem, self.result_, heldout, calibrate=False)
+        return replace(model, features=corpus.recipes) if isinstance(corpus, NBest) else model
 
     def _start(self, corpus: NBest | Forests) -> dict[str, float] | None:
         if isinstance(self.start, str):
