@@ -71,6 +71,13 @@ class ConvergenceWarning(UserWarning):
     """An optimiser stopped for another reason than having converged."""
 
 
+def need_kind(owner: str, argument: str, value: object, *kinds: type) -> None:
+    """A `ParameterError` where an argument is of another kind, as when two of them are swapped."""
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise ParameterError(f"{argument!r} of {owner} must be {wanted}, got {type(value).__name__}")
+
+
 def look_up(family: Mapping[str, T], name: str, kind: str) -> T:
     """`family[name]`, or a `ParameterError` that lists the known names and the nearest."""
     if name in family:

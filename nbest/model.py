@@ -13,7 +13,7 @@ import numpy as np
 
 from nbest import __version__, segments
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, FormatError, ParameterError, look_up, shown
+from nbest.errors import CapabilityError, FormatError, ParameterError, listed, look_up, need_kind, shown
 from nbest.features import RESTRICTED, apply_recipes, restrict_recipes
 from nbest.features.recipes import carries
 from nbest.files import decode, read_bytes
@@ -65,6 +65,11 @@ class LogLinear:
             name, weight = list(self.weights.items())[odd[0]]
             raise ParameterError(f"weights of LogLinear must be finite, got {weight} for {name!r}")
 
+    def __repr__(self) -> str:
+        added = f", adds {listed(str(recipe['kind']) for recipe in self.features)}" if self.features else ""
+        metric = f", {self.metric.split('|')[0][:40]}" if self.metric else ""
+        return f"LogLinear({len(self.weights)} weights{added}{metric})"
+
     @cached_property
     def _needed(self) -> tuple[Mapping[str, Any], ...]:
         """The recipes, without columns whose weight is 0 where a recipe can do without."""
@@ -80,6 +85,7 @@ class LogLinear:
 
     def scores(self, corpus: NBest) -> Floats:
         """[H] score of each hypothesis. Every weight must find its feature; features without a weight count 0."""
+        need_kind("LogLinear.scores", "corpus", corpus, NBest)
         corpus = self.prepare(corpus)
         self._check_features(corpus)
         dense = np.array([self.weights.get(name, 0.0) for name in corpus.feature_names])
@@ -109,6 +115,7 @@ class LogLinear:
 
     def edge_scores(self, forests: Forests) -> Floats:
         """[E] score of each edge of forests; that of a derivation is their sum."""
+        need_kind("LogLinear.edge_scores", "forests", forests, Forests)
         if self.features:
             kinds = ", ".join(sorted({str(recipe["kind"]) for recipe in self.features}))
             raise CapabilityError(

@@ -10,7 +10,7 @@ from nbest.cli.console import Console
 from nbest.cli.loading import Source, read_corpus
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest
-from nbest.decisions import DECISIONS
+from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
 from nbest.errors import CapabilityError, ParameterError, look_up
 from nbest.files import write_text
 from nbest.forests.kbest import kbest
@@ -42,15 +42,12 @@ def run(call: RerankCall) -> None:
     """Read, choose, write."""
     console = Console(quiet=call.quiet)
     look_up(DECISIONS, call.decision, "decision")
-    if call.model is None and call.decision != "first":
+    if call.model is None and needs_model(call.decision):
         raise ParameterError(f"nbest rerank --decision {call.decision} needs --model FILE")
-    for name, value, wanted in (
-        ("--order", call.order, ("consensus",)),
-        ("--gain", call.gain, ("mbr", "consensus")),
-        ("--gamma", call.gamma, ("mbr", "consensus")),
-    ):
-        if value is not None and call.decision not in wanted:
-            raise ParameterError(f"{name} is for --decision {' or '.join(wanted)}, not for {call.decision}")
+    for name, value in (("order", call.order), ("gain", call.gain), ("gamma", call.gamma)):
+        if value is not None and not takes(call.decision, name):
+            wanted = " or ".join(each for each in DECISIONS if takes(each, name))
+            raise ParameterError(f"--{name} is for --decision {wanted}, not for {call.decision}")
     if call.model == "-" and "-" in call.test:
         raise ParameterError("only one input can come from standard input (-)")
     refuse_overwriting([call.output], [call.test, call.model, call.lm])
@@ -81,7 +78,7 @@ def _own(call: RerankCall, forests: Forests) -> LogLinear:
 
 def _best(call: RerankCall, model: LogLinear, forests: Forests) -> NBest:
     """The strings of forests that the decision is among."""
-    k = call.k if call.decision in ("mbr", "consensus") else 1
+    k = 1 if needs_one(call.decision) else call.k
     return kbest(forests, model.edge_scores(forests), k, distinct=k > 1).lists()
 
 
@@ -94,11 +91,10 @@ def _choose(call: RerankCall, model: LogLinear, corpus: NBest, forests: Forests 
             done += count
             update(done, len(corpus))
 
-        own: dict[str, dict[str, Any]] = {"mbr": {"evidence": call.evidence}, "consensus": {"order": call.order}}
-        gain = call.gain or (_gain(model) if call.decision == "mbr" else "bleu")
-        shared = {"gain": gain, "gamma": call.gamma, "forests": forests, "progress": step}
-        extra = own[call.decision] | shared if call.decision in own else {}
-        return DECISIONS[call.decision](model, corpus, **extra)
+        gain = call.gain or (_gain(model) if call.decision in BY_METRIC else None)
+        given: dict[str, Any] = {"gain": gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
+        said = {name: value for name, value in given.items() if value is not None}
+        return decide(call.decision, model, corpus, **said, forests=forests, progress=step)
 
 
 def _gain(model: LogLinear) -> str:

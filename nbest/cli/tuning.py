@@ -154,9 +154,7 @@ def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> No
             model.save("-")
     elif output.endswith(".ini"):
         if model.features:  # of the method itself, lowdim's
-            raise CapabilityError(
-                f"{output}: a Moses weight file cannot hold the features that the model adds; .json can"
-            )
+            raise CapabilityError(f"{output}: a Moses weight file cannot hold features that a model adds; use .json")
         write_moses_weights(output, model.weights)
     else:
         model.save(output)

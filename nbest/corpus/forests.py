@@ -49,6 +49,11 @@ class Forests:
     own_weights: Mapping[str, float] = field(default_factory=dict)  # of the system that made them, if the file tells
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        sizes = f"{len(self)} segments, {len(self.edge_offsets) - 1} nodes, {len(self.features)} edges"
+        metric = "" if self.metric is None else f", {self.metric.name}"
+        return f"Forests({sizes}, {len(self.feature_names)} features{metric})"
+
     def __post_init__(self) -> None:
         put = object.__setattr__
         for name in ("node_offsets", "edge_offsets", "tail_offsets"):

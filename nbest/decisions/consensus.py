@@ -9,6 +9,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import Forests, NBest, Texts, Words
+from nbest.decisions.arguments import check_arguments, need_model
 from nbest.decisions.mbr import check_segments, checked_gamma
 from nbest.errors import CapabilityError
 from nbest.forests.completed import clip
@@ -71,6 +72,8 @@ def expected_stats(
 
     Columns as in `BLEU.stats`: length, expected length, clipped matches, number of n-grams.
     """
+    check_arguments("consensus", model, corpus)
+    need_model("consensus", model)
     gamma = checked_gamma("consensus", gamma, model)
     metric = make_metric(gain) if isinstance(gain, str) else gain
     if not isinstance(metric, BLEU):

@@ -12,7 +12,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from nbest.corpus import NBest
-from nbest.errors import NbestError, ParameterError, look_up
+from nbest.errors import NbestError, ParameterError, look_up, need_kind
 from nbest.features.bins import Bins, bins, seed_weights
 from nbest.features.gaussian_reestimate import reestimate
 from nbest.features.gaussians import GaussianKernels, gaussians
@@ -81,6 +81,7 @@ def restrict_recipes(recipes: Iterable[Mapping[str, Any]], names: Iterable[str])
 
 def fit_recipes(corpus: NBest, wanted: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Recipes for this corpus from what is wanted: kinds of `FITTED` are fitted, after the recipes before them."""
+    need_kind("fit_recipes", "corpus", corpus, NBest)
     recipes: list[dict[str, Any]] = []
     for want in wanted:
         recipe = dict(want)
@@ -110,6 +111,7 @@ def check_recipe(recipe: Mapping[str, Any]) -> None:
 
 def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
     """The lists with the columns of these recipes, in their order; they keep the recipes."""
+    need_kind("apply_recipes", "corpus", corpus, NBest)
     for recipe in recipes:
         check_recipe(recipe)
         options = {key: value for key, value in recipe.items() if key != "kind"}
