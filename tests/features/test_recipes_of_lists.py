@@ -75,7 +75,7 @@ def test_recipes_are_kept_by_what_keeps_columns():
     dev = nbest.features.length(PLAIN)
     for other in (
         dev.select([0, 1]), dev.keep(np.ones(dev.hypotheses, bool)), nbest.prune(dev, 2), nbest.dedupe(dev),
-        *nbest.split(dev, 0.5), dev.with_metric(nbest.WER()), dev.only_features(["words"]), dev.without_features(["first"]),
+        *nbest.split(dev, 0.5), dev.with_metric(nbest.WER()), dev.only_features(["words"]),
         nbest.merge(dev, dev), nbest.merge(*nbest.split(dev, 0.5)), join(list(nbest.split(dev, 0.5))),
     ):  # fmt: skip
         assert other.recipes == ({"kind": "length"},)
