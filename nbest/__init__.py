@@ -1,8 +1,10 @@
 """nbest learns to pick the best of n: weights for candidate lists, by the metric that matters.
 
-    dev = nbest.read("dev.nbest", references=["dev.ref"]).with_metric(nbest.BLEU())
+    dev = nbest.read("dev.nbest")
+    dev = dev.with_metric(nbest.BLEU(), nbest.read_references("dev.ref", dev.ids))
     model = nbest.MERT().fit(dev)
-    choice = model.predict(nbest.read("test.nbest"))
+    test = nbest.read("test.nbest")
+    chosen = [test.texts[h] for h in model.predict(test)]
 
 Names are imported when first used, so that `import nbest` costs nothing.
 """

@@ -9,8 +9,35 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+_LONGEST = 1500  # characters of a message
+_NAMED = 30  # names that a message lists
+
+
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """A message without its middle where it is too long: what is wrong comes first, what to do last."""
+    if len(text) <= longest:
+        return text
+    head, tail = longest * 2 // 3, longest // 4
+    return f"{text[:head]} ... ({len(text) - head - tail} characters left out) ... {text[-tail:]}"
+
+
+def shown(value: object) -> str:
+    """A piece of input for an error message, cut when it is long."""
+    try:
+        piece = repr(value[:60] if isinstance(value, str | bytes) else value)
+    except RecursionError:  # lists in lists in lists
+        piece = "something nested very deeply"
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        piece = "a very long number"
+    cut = len(piece) > 60 or (isinstance(value, str | bytes) and len(value) > 60)
+    return f"{piece[:57]}..." if cut else piece
+
+
 class NbestError(Exception):
-    """Base of every error that nbest raises on purpose."""
+    """Base of every error that nbest raises on purpose; its message is never longer than a screen."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(shortened(each) if isinstance(each, str) else each for each in args))
 
 
 class ParameterError(NbestError, ValueError):
@@ -44,6 +71,13 @@ class ConvergenceWarning(UserWarning):
     """An optimiser stopped for another reason than having converged."""
 
 
+def need_kind(owner: str, argument: str, value: object, *kinds: type) -> None:
+    """A `ParameterError` where an argument is of another kind, as when two of them are swapped."""
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise ParameterError(f"{argument!r} of {owner} must be {wanted}, got {type(value).__name__}")
+
+
 def look_up(family: Mapping[str, T], name: str, kind: str) -> T:
     """`family[name]`, or a `ParameterError` that lists the known names and the nearest."""
     if name in family:
@@ -51,8 +85,15 @@ def look_up(family: Mapping[str, T], name: str, kind: str) -> T:
     raise ParameterError(f"unknown {kind} {name!r}; {_known(family, name)}")
 
 
+def listed(names: Iterable[str], otherwise: str = "none") -> str:
+    """Names with commas between them, of many only the first; `otherwise` where there are none."""
+    names = list(names)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (", ".join(names[:_NAMED]) or otherwise) + more
+
+
 def _known(names: Iterable[str], name: str) -> str:
     known = sorted(names)
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name, known, n=1) if len(known) < 10_000 and len(name) < 1000 else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"known: {', '.join(known)}{hint}"
+    return f"known: {listed(known)}{hint}"

@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import lzma
 import os
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from nbest.errors import FormatError
+from nbest.unpacking import read_stream, unpack
 
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 _DEVICES = (Path("/dev"), Path("/dev/fd"))
-_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """All bytes of a file, unpacked when its first bytes say gzip or xz; `-` is standard input."""
+    """All bytes of a file, unpacked when its first bytes say gzip or xz; `-` is standard input.
+
+    Packed files and pipes are read up to a limit (`nbest.unpacking`).
+    """
     try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror or error}") from None
-    return _unpack(path, data)
+        if str(path) == "-":
+            if sys.stdin is None:
+                raise FormatError("standard input", None, "cannot be read: it is closed")
+            return unpack("standard input", read_stream("standard input", sys.stdin.buffer))
+        with open(path, "rb") as file:
+            return unpack(path, read_stream(path, file))
+    except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(path, None, f"cannot be read: {reason_of(error)}") from None
+    except MemoryError:
+        raise FormatError(path, None, "does not fit in memory") from None
 
 
-def _unpack(path: str | Path, data: bytes) -> bytes:
-    try:
-        if data.startswith(_GZIP):
-            return gzip.decompress(data)
-        if data.startswith(_XZ):
-            return lzma.decompress(data)
-    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise FormatError(path, None, f"compressed file is damaged or cut short: {error}") from None
-    return data
+def reason_of(error: Exception) -> str:
+    """Why a file could not be opened, read or written, in words."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, RuntimeError):
+        return str(error)
+    return f"its name is none of a file ({error})"  # NUL, or what the system's encoding lacks
 
 
 def decode(path: str | Path, data: bytes) -> str:
@@ -65,32 +75,60 @@ def split_lines(text: str) -> list[str]:
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A binary file that takes the place of `path` when the block ends well, and leaves no trace when it does not.
 
-    `.gz` and `.xz` are packed on the way; `-` is standard output.
+    `.gz` and `.xz` are packed on the way; `-` is standard output. A full disk is a `FormatError` that names the path.
     """
     if str(path) == "-":
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with naming("standard output"):
+            sys.stdout.flush()
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
-    goal = Path(path)
-    if goal.is_dir():
-        raise FormatError(path, None, "cannot be written: it is a directory")
-    if goal.exists() and (not goal.is_file() or goal.parent in _DEVICES):
-        with open(goal, "wb") as device:  # a pipe, /dev/null or /dev/stdout cannot be renamed over
-            yield device
+    goal, device = goal_of(path)
+    if device:
+        with naming(path), open(goal, "wb") as file:
+            yield file
         return
-    goal = goal.resolve()  # a link stays one
     try:
         handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent)
     except OSError as error:
         raise FormatError(path, None, f"cannot be written: {error.strerror}") from None
     try:
-        with os.fdopen(handle, "wb") as raw, _packing(goal, raw) as file:
-            yield file
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, goal)
+        with naming(path):
+            with os.fdopen(handle, "wb") as raw, _packing(goal, raw) as file:
+                yield file
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, goal)
     except BaseException:
         Path(name).unlink(missing_ok=True)
+        raise
+
+
+def goal_of(path: str | Path) -> tuple[Path, bool]:
+    """The file to write (where a link leads, so that it stays one), and whether it is one that cannot be renamed
+    over: a pipe, /dev/null or /dev/stdout."""
+    goal = Path(path)
+    try:
+        if goal.is_dir():
+            raise FormatError(path, None, "cannot be written: it is a directory")
+        if goal.exists() and (not goal.is_file() or goal.parent in _DEVICES):
+            return goal, True
+        return goal.resolve(), False
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links that lead to each other
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(path, None, f"cannot be written: {reason_of(error)}") from None
+
+
+@contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Turns an error of the disk, which does not say what was written, into a `FormatError` that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        short = error.errno is None and "written" in str(error)  # NumPy: "10 requested and 0 written"
+        if error.filename is None and (short or error.errno in _DISK):
+            reason = f"the disk may be full ({error})" if short else error.strerror
+            raise FormatError(path, None, f"cannot be written: {reason}") from None
         raise
 
 

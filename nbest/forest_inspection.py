@@ -76,7 +76,7 @@ def inspect_forests(forests: Forests) -> ForestInspection:
 
 def _feature(forests: Forests, d: int, spread: float) -> EdgeFeature:
     name, column = forests.feature_names[d], np.asarray(forests.features[:, d], np.float64)
-    low, high, mean = (column.min(), column.max(), column.mean()) if len(column) else (0.0, 0.0, 0.0)
+    low, high, mean = (column.min(), column.max(), segments.mean_of(column)) if len(column) else (0.0, 0.0, 0.0)
     score = reverse = None
     if forests.metric is not None:
         score, reverse = (score_of(LogLinear({name: weight}), forests) for weight in (1.0, -1.0))

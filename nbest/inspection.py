@@ -89,7 +89,7 @@ def _feature(corpus: NBest, d: int, spread: float) -> Feature:
     if corpus.stats is not None:
         score = corpus.score(segments.argmax(column, corpus.offsets))
         reverse = corpus.score(segments.argmax(-column, corpus.offsets))
-    low, high, mean = (column.min(), column.max(), column.mean()) if len(column) else (0.0, 0.0, 0.0)
+    low, high, mean = (column.min(), column.max(), segments.mean_of(column)) if len(column) else (0.0, 0.0, 0.0)
     origin = str(corpus.origins[name]) if name in corpus.origins else ""
     return Feature(name, origin, float(low), float(high), float(mean), float(spread), score, reverse)
 

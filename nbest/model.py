@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 from collections.abc import Mapping, Sequence
@@ -16,10 +15,13 @@ import numpy as np
 
 from nbest import __version__, segments
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, FormatError, ParameterError, look_up
-from nbest.features import FEATURES, RESTRICTED, apply_recipes, restrict_recipes
-from nbest.files import decode, read_bytes, write_text
-from nbest.model_arrays import attach, detach, drop_arrays, pack_weights, save_arrays, unpack_weights
+from nbest.errors import CapabilityError, FormatError, ParameterError, listed, look_up, need_kind, shown
+from nbest.features import RESTRICTED, apply_recipes, restrict_recipes
+from nbest.features.recipes import carries
+from nbest.files import decode, read_bytes
+from nbest.model_arrays import detach, pack_arrays, pack_weights
+from nbest.model_files import reading, save_model
+from nbest.model_paths import stored
 from nbest.types import Floats, Ints
 
 MODEL_FORMAT = "nbest-model/1"
@@ -68,6 +70,11 @@ class LogLinear:
             name, weight = list(self.weights.items())[odd[0]]
             raise ParameterError(f"weights of LogLinear must be finite, got {weight} for {name!r}")
 
+    def __repr__(self) -> str:
+        added = f", adds {listed(str(recipe['kind']) for recipe in self.features)}" if self.features else ""
+        metric = f", {self.metric.split('|')[0][:40]}" if self.metric else ""
+        return f"LogLinear({len(self.weights)} weights{added}{metric})"
+
     @cached_property
     def _needed(self) -> tuple[Mapping[str, Any], ...]:
         """The recipes, without columns whose weight is 0 where a recipe can do without."""
@@ -76,11 +83,14 @@ class LogLinear:
         return restrict_recipes(self.features, [name for name, weight in self.weights.items() if weight])
 
     def prepare(self, corpus: NBest) -> NBest:
-        """The lists with the columns that this model adds; of n-grams only those that have a weight."""
-        return apply_recipes(corpus, self._needed)
+        """The lists with the columns that this model adds, if they do not have them by the same recipe already; of
+        n-grams only those that have a weight."""
+        pairs = zip(self.features, self._needed, strict=True)
+        return apply_recipes(corpus, [needed for recipe, needed in pairs if not carries(corpus, recipe, needed)])
 
     def scores(self, corpus: NBest) -> Floats:
         """[H] score of each hypothesis. Every weight must find its feature; features without a weight count 0."""
+        need_kind("LogLinear.scores", "corpus", corpus, NBest)
         corpus = self.prepare(corpus)
         self._check_features(corpus)
         dense = np.array([self.weights.get(name, 0.0) for name in corpus.feature_names])
@@ -134,6 +144,7 @@ class LogLinear:
 
     def edge_scores(self, forests: Forests) -> Floats:
         """[E] score of each edge of forests; that of a derivation is their sum."""
+        need_kind("LogLinear.edge_scores", "forests", forests, Forests)
         if self.features:
             kinds = ", ".join(sorted({str(recipe["kind"]) for recipe in self.features}))
             raise CapabilityError(
@@ -162,10 +173,12 @@ class LogLinear:
         """Write the model as JSON, with its arrays beside it as .npz; nothing is left half-written.
 
         More than 10,000 sparse weights are arrays too, those that are 0 left out (not on standard
-        output). An .npz of a model that was there before and is not needed any more is removed.
+        output). Both files change in one step: the arrays' name has their checksum, and the JSON is renamed into place
+        after them; arrays of a model that was there before are removed then.
         """
         weights, many = self._by_place(str(path) == "-")
-        recipes, arrays = detach([*map(_without_columns, self.features), *([pack_weights(many)] if many else [])])
+        kept = [stored(path, _without_columns(recipe)) for recipe in self.features]
+        recipes, arrays = detach([*kept, *([pack_weights(many)] if many else [])])
         content = {
             "format": MODEL_FORMAT,
             "kind": "loglinear",
@@ -180,11 +193,7 @@ class LogLinear:
             **({"gamma": self.gamma} if self.gamma != 1.0 else {}),
             "versions": dict(self.versions),
         }
-        if arrays:
-            content["arrays"] = save_arrays(path, arrays)
-        write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-        if not arrays:
-            drop_arrays(path)
+        save_model(path, content, *(pack_arrays(arrays) if arrays else (None,)))
 
     def _by_place(self, to_stdout: bool) -> tuple[dict[str, float], dict[str, float]]:
         """Weights for the JSON, and those for arrays."""
@@ -255,98 +264,37 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-def _is_number(value: Any) -> bool:
-    """Whether a JSON value is a number that a float can hold."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return bool(np.isfinite(float(value)))
-    except OverflowError:
-        return False
+def _loglinear(path: str | Path, content: Mapping[str, Any], files: Sequence[str | Path]) -> LogLinear:
+    from nbest.model_reading import loglinear_fields
 
-
-def _loglinear(path: str | Path, content: Mapping[str, Any]) -> LogLinear:
-    weights = content.get("weights")
-    if not isinstance(weights, dict):
-        raise FormatError(path, None, "a loglinear model needs 'weights': {name: value}")
-    for name, weight in weights.items():
-        if not _is_number(weight):
-            raise FormatError(path, None, f"the weight of {name!r} must be a finite number, got {str(weight)[:40]}")
-    many = content.get("sparse_weights", {})
-    if not isinstance(many, dict):
-        raise FormatError(path, None, f"'sparse_weights' must be an object, got {str(many)[:40]}")
-    recipes = content.get("features", [])
-    if not isinstance(recipes, list) or not all(
-        isinstance(r, dict) and str(r.get("kind")) in FEATURES for r in recipes
-    ):
-        known = ", ".join(sorted(FEATURES))
-        raise FormatError(path, None, f"'features' must be a list of recipes with a known 'kind' ({known})")
-    seed = content.get("seed")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise FormatError(path, None, f"'seed' must be a whole number or null, got {seed!r}")
-    gamma = content.get("gamma", 1.0)
-    if not _is_number(gamma) or gamma < 0:
-        raise FormatError(path, None, f"'gamma' must be a number >= 0, got {str(gamma)[:40]}")
-    *features, packed = attach(path, [*recipes, many], content.get("arrays"))
-    weights = {name: float(weight) for name, weight in weights.items()}
-    if many:
-        weights |= unpack_weights(path, packed, weights)
-    return LogLinear(
-        weights=weights,
-        features=_restricted(path, features, weights),
-        dense=None if content.get("dense") is None else _names(path, content["dense"]),
-        metric=str(content.get("metric", "")),
-        trainer=_mapping(path, content, "trainer"),
-        scores_=_mapping(path, content, "scores"),
-        seed=seed,
-        gamma=float(gamma),
-        versions=_mapping(path, content, "versions"),
-    )
-
-
-def _restricted(
-    path: str | Path, features: list[dict[str, Any]], weights: Mapping[str, float]
-) -> tuple[Mapping[str, Any], ...]:
-    """Recipes with the columns that the weights name."""
-    try:
-        return restrict_recipes(features, [name for name, weight in weights.items() if weight])
-    except ParameterError as error:
-        raise FormatError(path, None, f"a recipe of the model is not as it should be: {error}") from None
-
-
-def _names(path: str | Path, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise FormatError(path, None, f"'dense' must be a list of feature names, got {value!r}")
-    return tuple(value)
-
-
-def _mapping(path: str | Path, content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = content.get(key, {})
-    if not isinstance(value, dict):
-        raise FormatError(path, None, f"{key!r} must be an object, got {value!r}")
-    return value
+    return LogLinear(**loglinear_fields(path, content, files))
 
 
 MODELS = {"loglinear": _loglinear}
 
 
-def load(path: str | Path) -> LogLinear:
-    """A model from its file: our JSON, or a Moses weight file."""
+def load(path: str | Path, files: Sequence[str | Path] = ()) -> LogLinear:
+    """A model from its file: our JSON, or a Moses weight file.
+
+    `files` are what its features read from outside of its folder (language models), which it may not open by itself.
+    """
+    return reading(path, lambda: _load(path, files))
+
+
+def _load(path: str | Path, files: Sequence[str | Path]) -> LogLinear:
+    from nbest.formats.json_text import loads
     from nbest.formats.moses_weights import parse_moses_weights
 
     text = decode(path, read_bytes(path))
     if not text.lstrip().startswith("{"):
         return LogLinear(parse_moses_weights(path, text), trainer={"name": "Moses weight file"})
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise FormatError(path, line, f"not valid JSON: {error}; expected a model file") from None
+    content = loads(path, 1, text)
     if not isinstance(content, dict) or content.get("format") != MODEL_FORMAT:
         got = content.get("format") if isinstance(content, dict) else content
-        raise FormatError(path, None, f"expected a model with 'format': {MODEL_FORMAT!r}, got {got!r}")
+        raise FormatError(path, None, f"expected a model with 'format': {MODEL_FORMAT!r}, got {shown(got)}")
     try:
-        reader = look_up(MODELS, str(content.get("kind")), "model kind")
+        kind = content.get("kind")
+        reader = look_up(MODELS, kind if isinstance(kind, str) else shown(kind), "model kind")
     except ParameterError as error:
         raise FormatError(path, None, str(error)) from None
-    return reader(path, content)
+    return reader(path, content, files)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import io
-import re
+import os
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nbest.errors import CapabilityError, FormatError
-from nbest.files import replacing
+from nbest.arrays_file import read_npz
+from nbest.errors import CapabilityError, FormatError, shown
+from nbest.unpacking import limit
 
 _KEY = "array"
-_OURS = r"\d+\..+"  # names of arrays: number of the recipe, then its keys
 
 
 def detach(recipes: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
@@ -37,41 +36,21 @@ def detach(recipes: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], 
     return [plain(dict(recipe), str(i)) for i, recipe in enumerate(recipes)], arrays
 
 
-def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Write the arrays beside the model file; what the model file says of them."""
-    if str(path) == "-":
-        raise CapabilityError("a model with arrays cannot go to standard output; name a file with -o")
+def pack_arrays(arrays: Mapping[str, np.ndarray]) -> tuple[bytes, str]:
+    """The arrays as an .npz in bytes, and its checksum."""
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise CapabilityError(f"arrays of a model must hold numbers or text, got Python objects in {name!r}")
-    side = _beside(path)
     packed = io.BytesIO()
-    np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, array in arrays.items():
+            bare = io.BytesIO()
+            np.lib.format.write_array(bare, np.asarray(array), allow_pickle=False)
+            member = zipfile.ZipInfo(f"{name}.npy")  # without the time, so that equal arrays give equal files
+            member.compress_type = zipfile.ZIP_DEFLATED
+            file.writestr(member, bare.getvalue())
     data = packed.getvalue()
-    with replacing(side) as file:
-        file.write(data)
-    return {"file": side.name, "sha256": hashlib.sha256(data).hexdigest()}
-
-
-def _beside(path: str | Path) -> Path:
-    """The file for the arrays of a model: not the model's own name, nor that of another's arrays."""
-    return Path(path).with_name(f"{Path(path).name}.npz")
-
-
-def drop_arrays(path: str | Path) -> None:
-    """Remove the arrays of a model that was written here before, after one without arrays took its place.
-
-    Only an .npz whose arrays have names as ours is removed; another file of that name is none of ours.
-    """
-    if str(path) == "-" or not _beside(path).is_file():
-        return
-    try:
-        with zipfile.ZipFile(_beside(path)) as packed:
-            names = packed.namelist()
-        if names and all(re.fullmatch(rf"{_OURS}\.npy", name) for name in names):
-            _beside(path).unlink()
-    except (OSError, zipfile.BadZipFile):
-        return  # not to be read or removed: it does no harm, the model does not name it
+    return data, hashlib.sha256(data).hexdigest()
 
 
 # many weights ---------------------------------------------------------------------------------------------------
@@ -146,21 +125,32 @@ def attach(path: str | Path, recipes: Sequence[Mapping[str, Any]], said: Any) ->
 
 
 def _load(path: str | Path, said: Any) -> dict[str, np.ndarray]:
-    if not isinstance(said, dict) or not isinstance(said.get("file"), str) or Path(said["file"]).name != said["file"]:
-        raise FormatError(path, None, f"'arrays' must name a file beside the model, got {said!r}")
-    side = Path(path).parent / said["file"]
-    try:
-        data = side.read_bytes()
-    except OSError as error:
-        raise FormatError(side, None, f"the model's arrays cannot be read: {error.strerror}") from None
+    name = said.get("file") if isinstance(said, dict) else None
+    if not isinstance(name, str) or Path(name).name != name or "\0" in name:
+        raise FormatError(path, None, f"'arrays' must name a file beside the model, got {shown(said)}")
+    if str(path) == "-":
+        raise FormatError("standard input", None, f"the model has arrays in {shown(name)}; name the model's file")
+    side = _side(Path(path), name)
+    data = _bytes(side)
     if hashlib.sha256(data).hexdigest() != said.get("sha256"):
         raise FormatError(side, None, f"belongs to another model than {Path(path).name}, or is damaged")
+    return read_npz(side, data, most=limit(len(data)))
+
+
+def _side(path: Path, name: str) -> Path:
+    """The arrays beside a model, or beside what a link leads to."""
+    beside = path.parent / name
+    if path.is_symlink() and not beside.exists():
+        return Path(os.path.realpath(path)).parent / name
+    return beside
+
+
+def _bytes(side: Path) -> bytes:
+    if side.exists() and not side.is_file():
+        raise FormatError(side, None, "the model's arrays cannot be read: it is no plain file")
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as packed:
-            return {name.removesuffix(".npy"): _array(packed.read(name)) for name in packed.namelist()}
-    except (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise FormatError(side, None, f"not an .npz file of plain arrays: {error}") from None
-
-
-def _array(data: bytes) -> np.ndarray:
-    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+        return side.read_bytes()
+    except OSError as error:
+        raise FormatError(side, None, f"the model's arrays cannot be read: {error.strerror}") from None
+    except MemoryError:
+        raise FormatError(side, None, "does not fit in memory") from None

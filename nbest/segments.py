@@ -96,3 +96,13 @@ def ranks(values: Floats, offsets: Ints) -> Ints:
     out = np.empty(len(values), np.int64)
     out[order] = np.arange(len(values)) - np.repeat(offsets[:-1], lengths(offsets))
     return out
+
+
+def mean_of(values: Floats) -> float:
+    """The mean of finite numbers, also where their sum would be too large for a number."""
+    with np.errstate(over="ignore"):
+        mean = float(np.mean(values))
+    if np.isfinite(mean):
+        return mean
+    size = np.abs(values).max()
+    return float(np.mean(values / size) * size)

@@ -87,6 +87,16 @@ def test_python_examples(name: str, tmp_path: Path) -> None:
         runpy.run_path("example.py")
 
 
+def test_the_example_of_the_package(tmp_path: Path) -> None:
+    import nbest
+
+    lines = [line[4:] for line in (nbest.__doc__ or "").splitlines() if line.startswith("    ")]
+    assert len(lines) >= 4
+    (tmp_path / "example.py").write_text("\n".join(["import nbest", *lines, ""]))
+    found = runpy.run_path("example.py")
+    assert len(found["chosen"]) == 60
+
+
 def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 150

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nbest.cli.console import Console, number, print_json, probability
+from nbest.cli.streams import put
 from nbest.comparison import Row, Table
 
 
@@ -28,7 +29,7 @@ def show(table: Table, console: Console, as_json: bool) -> None:
         for row in table.rows
     ]
     console.table(header, rows, title=table.metric, out=True)
-    print("* best on held-out data; p: paired permutation test against the first hypotheses")
+    put("* best on held-out data; p: paired permutation test against the first hypotheses")
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import threading
 import time
@@ -12,7 +13,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from nbest.errors import ConvergenceWarning
+from nbest.cli.streams import visible
+from nbest.errors import ConvergenceWarning, shortened
 
 _PATIENCE = 2.0  # seconds before progress is shown
 _BETWEEN = 10.0  # seconds between lines of progress where stderr is no terminal
@@ -29,11 +31,11 @@ class Console:
     def say(self, message: str) -> None:
         """A line on stderr."""
         if not self.quiet:
-            print(message, file=sys.stderr, flush=True)
+            print(visible(shortened(message)), file=sys.stderr, flush=True)
 
     def warn(self, message: str) -> None:
         """A warning on stderr; shown even when quiet."""
-        print(f"warning: {message}", file=sys.stderr, flush=True)
+        print(f"warning: {visible(shortened(message))}", file=sys.stderr, flush=True)
 
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", *, out: bool = False
@@ -45,11 +47,11 @@ class Console:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
+        table = Table(title=Text(_cell(title)) if title else None, title_justify="left", box=None, pad_edge=False)
         for number, name in enumerate(header):
-            table.add_column(Text(name), justify="left" if number == 0 else "right", no_wrap=number > 0)
+            table.add_column(Text(_cell(name)), justify="left" if number == 0 else "right", no_wrap=number > 0)
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*(Text(_cell(cell)) for cell in row))
         file = sys.stdout if out else sys.stderr
         Rich(file=file, width=None if file.isatty() else 200, highlight=False).print(table)
 
@@ -140,10 +142,29 @@ def _how_often() -> str:
     return "in every run: no folder can be written to keep them; let NUMBA_CACHE_DIR name one"
 
 
+def _cell(text: str) -> str:
+    """A name or value in a table: on one line, and not too long."""
+    return visible(shortened(text, 200)).replace("\n", "\\n")
+
+
 def print_json(value: Any) -> None:
-    """A value as JSON on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    """A value as JSON on stdout; what is not finite is null, which JSON can hold."""
+    value = _finite(value)
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2, allow_nan=False)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def number(value: float) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nbest.cli.console import Console
 from nbest.cli.loading import plain_value
+from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
 from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.derivations import forests_of
@@ -41,7 +42,10 @@ class ConvertCall:
 def run(call: ConvertCall) -> None:
     """Read, change, write, say what was written."""
     console = Console(quiet=call.quiet)
-    corpus = read_any(call.source, call.source_format, **_options(call.option))
+    options = _options(call.option)
+    outputs = written(call.target, format_of(call.target, call.target_format))
+    refuse_overwriting(outputs, [call.source, call.refs, call.model, str(options.get("manifest", "-"))])
+    corpus = read_any(call.source, call.source_format, **options)
     if call.refs:
         corpus = corpus.with_references(read_references(call.refs, corpus.ids))
     for name, origin in corpus.origins.items():

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from nbest import segments
 from nbest.cli.console import Console
+from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest
 from nbest.corpus.operations import stack
-from nbest.decisions import DECISIONS
+from nbest.decisions import DECISIONS, decide, needs_one
 from nbest.errors import ParameterError, look_up
 from nbest.files import read_lines, write_text
 from nbest.formats import FOREST_FORMATS, format_of_target, read_references, write, write_forests
@@ -84,8 +84,9 @@ class _Work:
 def run(call: DecodeCall) -> None:
     """Read, convert, write."""
     console = Console(quiet=call.quiet)
-    decide = look_up(DECISIONS, call.decision, "decision")
+    look_up(DECISIONS, call.decision, "decision")
     wanted = "text" if call.to == "text" or (call.to is None and call.output == "-") else _format(call)
+    refuse_overwriting(written(call.output, wanted), [call.system, call.text, call.model, call.refs])
     work = _Work(call)
     if work.reranks and wanted != "text":
         raise ParameterError(
@@ -93,7 +94,7 @@ def run(call: DecodeCall) -> None:
         )
     with console.progress("converting") as update:
         if wanted == "text":
-            _write_texts(work, decide, update)
+            _write_texts(work, update)
         elif wanted in FOREST_FORMATS:
             write_forests(work.forests(0, len(work.texts), update), call.output, wanted)
         else:
@@ -122,13 +123,13 @@ def _references(call: DecodeCall, count: int) -> tuple[tuple[str, ...], ...] | N
     return read_references(call.refs, count) if call.refs else None
 
 
-def _write_texts(work: _Work, decide: Callable[..., Any], update: Callable[[int, int], None]) -> None:
+def _write_texts(work: _Work, update: Callable[[int, int], None]) -> None:
     call = work.call
-    k = 1 if call.decision in ("1best", "first") and not work.reranks else call.k
+    k = 1 if needs_one(call.decision) and not work.reranks else call.k
     lines: list[str] = []
     for lists in work.lists(k, update):
         assert lists.texts is not None
-        chosen = [lists.texts[h] if h >= 0 else "" for h in decide(work.model, lists)]
+        chosen = [lists.texts[h] if h >= 0 else "" for h in decide(call.decision, work.model, lists)]
         lines += chosen if call.words else ["".join(line.split()) for line in chosen]
     write_text(call.output, "".join(f"{line}\n" for line in lines))
 

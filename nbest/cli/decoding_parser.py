@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbest.cli.console import Console, print_json
-from nbest.cli.targets import check_target, format_of_output
+from nbest.cli.targets import check_target, format_of_output, refuse_overwriting, written
 from nbest.errors import ParameterError
 from nbest.files import write_text
 from nbest.forests.kbest import kbest
@@ -46,6 +46,7 @@ def run(call: DecodeCall) -> None:
     console = Console(quiet=call.quiet)
     wanted = format_of_output(call.output, call.to, "conllu")
     check_target(call.output, wanted)
+    refuse_overwriting(written(call.output, wanted), [call.system, call.text, call.model])
     parser = Parser.load(call.system)
     weights = parser.weights if call.model is None else _weights(load(call.model))
     sentences = read_conllu(call.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from nbest.cli.console import Console, print_json
-from nbest.cli.targets import CONLLU, format_of_output
+from nbest.cli.targets import CONLLU, format_of_output, refuse_overwriting, written
 from nbest.errors import ParameterError
 from nbest.files import decode, read_bytes, split_lines, write_text
 from nbest.formats import FOREST_FORMATS, FORMATS, write, write_forests
@@ -38,7 +38,8 @@ def run(call: DecodeCall) -> None:
     if call.as_json and call.output == "-":
         raise ParameterError("the tags and --json cannot both go to standard output; name a file with -o")
     console = Console(quiet=call.quiet)
-    format_of_output(call.output, call.to, "text")  # unknown: said at once
+    wanted = format_of_output(call.output, call.to, "text")  # unknown: said at once
+    refuse_overwriting(written(call.output, wanted), [call.system, call.text, call.model])
     tagger = Tagger.load(call.system)
     model = None if call.model is None else load(call.model)
     content = decode(call.text, read_bytes(call.text))

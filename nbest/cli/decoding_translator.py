@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nbest.cli.console import Console
+from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests
-from nbest.decisions import DECISIONS
+from nbest.decisions import DECISIONS, decide, needs_one
 from nbest.errors import ParameterError, look_up
 from nbest.files import read_lines, write_text
 from nbest.forests.kbest import kbest
@@ -44,20 +45,21 @@ def run(call: DecodeCall) -> None:
     """Read, translate, write."""
     console = Console(quiet=call.quiet)
     wanted = _wanted(call)
+    refuse_overwriting(written(call.output, wanted), [call.system, call.text, call.model, call.refs])
     system = Translator.load(call.system)
     model = LogLinear(system.weights) if call.model is None else load(call.model)
     texts = read_lines(call.text)
     references = _references(call, system, len(texts))
-    decide = look_up(DECISIONS, call.decision, "decision")
+    look_up(DECISIONS, call.decision, "decision")
     with console.progress("translating") as update:
         if wanted == "text":
             lines: list[str] = []
             for forests in _batches(call, system, model, texts, update):
-                k = 1 if call.decision in ("1best", "first") else _STRINGS
+                k = 1 if needs_one(call.decision) else _STRINGS
                 lists = kbest(forests, model.edge_scores(forests), k, distinct=k > 1, threads=call.threads).lists()
-                extra: dict[str, Any] = {"forests": forests} if k > 1 else {}
                 assert lists.texts is not None
-                lines += [lists.texts[h] if h >= 0 else "" for h in decide(model, lists, **extra)]
+                chosen = decide(call.decision, model, lists, forests=forests)
+                lines += [lists.texts[h] if h >= 0 else "" for h in chosen]
             write_text(call.output, "".join(f"{line if call.raw else system.text(line)}\n" for line in lines))
         else:
             forests = _forests(call, system, model, texts, 0, len(texts), update)

@@ -15,6 +15,7 @@ def demo(threads: o.Threads = None, quiet: o.Quiet = False, as_json: o.AsJson = 
     from nbest import demo as bundled
     from nbest.cli.comparing import show
     from nbest.cli.console import Console, number, probability
+    from nbest.cli.streams import put
     from nbest.comparison import compare
     from nbest.decisions import mbr
     from nbest.inspection import first_choice
@@ -40,14 +41,14 @@ def demo(threads: o.Threads = None, quiet: o.Quiet = False, as_json: o.AsJson = 
     assert test.references is not None
     risk = mbr(model, test, gain="wer")
     tested = permutation(WER(), test.stats[first], test.stats[risk])
-    print(f"mbr with the {table.best} model: test {number(tested.second)}, p {probability(tested.p)}")
+    put(f"mbr with the {table.best} model: test {number(tested.second)}, p {probability(tested.p)}")
     gains = test.stats[first, 0] - test.stats[tuned, 0]
     best = int(gains.argmax())
-    print(f"\nA sentence that got better by {gains[best]:.0f} words:")
+    put(f"\nA sentence that got better by {gains[best]:.0f} words:")
     for name, text in (
         ("said", test.references[best][0]),
         ("first", test.texts[first[best]]),
         ("tuned", test.texts[tuned[best]]),
     ):
-        print(f"  {name:6} {text}")
-    print("\nNow with your own lists: nbest inspect, nbest tune, nbest rerank (each has --help with examples).")
+        put(f"  {name:6} {text}")
+    put("\nNow with your own lists: nbest inspect, nbest tune, nbest rerank (each has --help with examples).")

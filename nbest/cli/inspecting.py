@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.loading import Measure, Source, measure, read_corpus, read_lists
 from nbest.cli.options import refuse_rest, separate
+from nbest.cli.streams import put
 from nbest.corpus import Forests, NBest
 from nbest.errors import CapabilityError, ParameterError
 from nbest.forest_inspection import ForestInspection, inspect_forests
@@ -78,14 +79,14 @@ def _look_at_model(paths: list[str], call: InspectCall, console: Console) -> Non
 
 def _print_model(found: ModelInspection, console: Console) -> None:
     settings = {key: value for key, value in found.trainer.items() if key != "name"}
-    print(f"trained by {found.trainer.get('name', 'hand')}{_settings(settings)}")
+    put(f"trained by {found.trainer.get('name', 'hand')}{_settings(settings)}")
     if found.metric or found.scores:
         scores = ", ".join(f"{name} {_shown(value)}" for name, value in found.scores.items())
-        print(f"{found.metric or 'scores'}: {scores or 'no scores'}")
+        put(f"{found.metric or 'scores'}: {scores or 'no scores'}")
     for recipe in found.recipes:
-        print(f"adds {recipe['kind']}{_settings({key: value for key, value in recipe.items() if key != 'kind'})}")
+        put(f"adds {recipe['kind']}{_settings({key: value for key, value in recipe.items() if key != 'kind'})}")
     zeros = f" ({found.sparse_zeros} of them 0)" if found.sparse_zeros else ""
-    print(f"weights: {len(found.dense)} dense, {found.sparse_weights} sparse{zeros}")
+    put(f"weights: {len(found.dense)} dense, {found.sparse_weights} sparse{zeros}")
     for header, rows in (
         ("dense feature", found.dense),
         ("sparse features that raise the score most", found.positive),
@@ -123,7 +124,7 @@ def _look(corpus: NBest | Forests, call: InspectCall, console: Console) -> Inspe
 
 def _print_lists(found: Inspection, how: Measure | None, console: Console) -> None:
     distinct = "" if found.distinct_texts is None else f", {found.distinct_texts} distinct texts"
-    print(
+    put(
         f"{found.segments} segments, {found.hypotheses} hypotheses "
         f"({found.shortest} to {found.longest} a list{distinct}), "
         f"{len(found.features)} features"
@@ -143,7 +144,7 @@ def _print_forests(found: ForestInspection, how: Measure | None, console: Consol
     kind = "lattices" if found.lattices else f"edges of up to {found.arity} tails"
     span = found.derivations
     many = "no derivations" if span is None else f"10^{span[0]:.1f} to 10^{span[1]:.1f} derivations"
-    print(
+    put(
         f"{found.segments} forests ({kind}), {found.nodes} nodes, {found.edges} edges ({found.smallest} to "
         f"{found.largest} a forest), {many}, {found.vocabulary} distinct words, "
         f"{len(found.features)} features"
@@ -165,11 +166,11 @@ def _alone(score: float | None, reverse: float | None) -> list[str]:
 
 def _print_scores(scores: dict[str, float], how: Measure | None) -> None:
     if how is not None:
-        print(f"{how.metric.name}: " + ", ".join(f"{name} {number(value)}" for name, value in scores.items()))
+        put(f"{how.metric.name}: " + ", ".join(f"{name} {number(value)}" for name, value in scores.items()))
 
 
 def _print_findings(findings: Sequence[str], how: Measure | None) -> None:
     for finding in findings:
-        print(f"! {finding}")
+        put(f"! {finding}")
     if not findings:
-        print("nothing wrong found" + ("" if how else "; with --refs and --metric more can be checked"))
+        put("nothing wrong found" + ("" if how else "; with --refs and --metric more can be checked"))

@@ -12,7 +12,8 @@ from nbest.cli.console import Console
 from nbest.corpus import Forests, NBest, merge
 from nbest.corpus.operations import Corpus
 from nbest.errors import CapabilityError, FormatError, ParameterError, look_up
-from nbest.features import FEATURES, apply_recipes
+from nbest.features import FEATURES, FITTED, apply_recipes
+from nbest.features.options import is_text
 from nbest.files import read_lines
 from nbest.findings import label_findings
 from nbest.formats import read_any
@@ -139,8 +140,15 @@ def wanted(text: str | None) -> tuple[dict[str, Any], ...]:
             pairs = dict(option.split("=", 1) for option in options)
             if "kind" in pairs:
                 raise ParameterError(f"'kind' is no option of a feature to add, got {part!r}; lowdim calls it style")
-            out.append({"kind": kind, **{name: plain_value(text) for name, text in pairs.items()}})
+            makes = FITTED.get(kind, FEATURES[kind])
+            values = {name: text if is_text(makes, name) else plain_value(text) for name, text in pairs.items()}
+            out.append({"kind": kind, **values})
     return tuple(out)
+
+
+def files_of(text: str | None) -> list[str]:
+    """The files that features to add read."""
+    return [str(each["path"]) for each in wanted(text) if "path" in each]
 
 
 def plain_value(text: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from nbest.cli.console import Console, print_json
 from nbest.cli.loading import Measure, measure, plain_value
 from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
+from nbest.cli.targets import refuse_overwriting
 from nbest.decoders import CommandDecoder, SystemDecoder, is_system
 from nbest.errors import FormatError, ParameterError, look_up
 from nbest.files import read_bytes
@@ -70,6 +71,8 @@ def run(call: LoopCall) -> None:
     refuse_rest(given, kind, type(how.metric))
     grid = grid_values(kind, call.grid) if call.grid else None
     refuse_twice(settings, grid or {}, "--grid")
+    named = [call.start if call.start and Path(call.start).is_file() else None, call.refs, call.heldout_refs]
+    refuse_overwriting([call.output], [path, call.heldout, *named, call.decoder if is_system(call.decoder) else None])
     if call.heldout is not None and _same_contents(path, call.heldout):
         console.warn(f"{call.heldout} has the same contents as {path}: what is chosen on it is not held out")
     decoder = _decoder(call)

@@ -24,7 +24,7 @@ from nbest.cli import (
     tune,
     warmup,
 )
-from nbest.errors import NbestError
+from nbest.cli.streams import complain, foreseen, give_up_output, make_ready
 
 _HELP = """Learn to pick the best of n: tune and rerank candidate lists by the metric that matters.
 
@@ -84,25 +84,41 @@ def _options(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code. Errors that nbest foresees are one line on stderr and exit code 2."""
+    make_ready()
     try:
         app(args=None if argv is None else list(argv), standalone_mode=True)
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 1
-    except NbestError as error:
-        print(f"nbest: {error}", file=sys.stderr)
-        return 2
+        return (end.code if isinstance(end.code, int) else 1) or _flushed()
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
         return 1
-    except OSError as error:  # a full disk, a name too long
-        print(f"nbest: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+    except Exception as error:
+        message = foreseen(error)
+        if message is None:
+            raise
+        complain(message)
+        return 2
+    return _flushed()
+
+
+def _flushed() -> int:
+    """0 when all that was printed has been written."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return 1
+    except OSError as error:
+        complain(foreseen(error) or str(error))
         return 2
     return 0
 
 
 def run() -> None:
     """Entry point of the installed command."""
-    sys.exit(main())
+    code = main()
+    if code:
+        give_up_output()
+    sys.exit(code)
 
 
 if __name__ == "__main__":

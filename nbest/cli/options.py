@@ -11,6 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import typer
 
 from nbest.errors import ParameterError, _known
+from nbest.limits import MOST, check_count
 
 Lists = Annotated[list[str], typer.Argument(help="Candidate lists, any known format; several are merged; - is stdin.")]
 Refs = Annotated[
@@ -81,7 +82,11 @@ def settable(kind: type) -> dict[str, Field[Any]]:
 def take(kind: type, given: dict[str, str], load: Callable[[str], Mapping[str, float]] | None = None) -> dict[str, Any]:
     """Remove from `given` what `kind` takes, converted to its types."""
     hints = get_type_hints(kind)
-    return {name: _convert(kind, name, hints[name], given.pop(name), load) for name in settable(kind) if name in given}
+    taken = {name: _convert(kind, name, hints[name], given.pop(name), load) for name in settable(kind) if name in given}
+    for name, value in taken.items():
+        if isinstance(value, int) and name != "seed":
+            check_count(f"--{name.replace('_', '-')} of {kind.__name__}", value, -MOST)
+    return taken
 
 
 def grid_values(kind: type, wanted: list[str], option: str = "--grid") -> dict[str, list[Any]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nbest.cli.console import Console
+from nbest.cli.targets import refuse_overwriting
 from nbest.errors import ParameterError
 from nbest.reproduce import paper as find_paper
 from nbest.reproduce.run import Paper, Run, duration, select
@@ -42,6 +43,7 @@ def run(call: ReproduceCall) -> None:
     if call.data is None or not Path(call.data).is_dir():
         got = "nothing" if call.data is None else repr(call.data)
         raise ParameterError(f"--data must name a folder with {chosen.needs}; got {got}")
+    refuse_overwriting([str(folder)], [call.data])
     with console.progress(call.paper) as update, console.convergence():
         work.progress = update
         work.reproduce(chosen, resume=call.resume, only=call.only or ())

@@ -14,6 +14,10 @@ def rerank(
     model: Annotated[
         str | None, typer.Option("--model", help="Model of nbest tune, or a Moses weight file; not for first.")
     ] = None,
+    lm: Annotated[
+        list[str] | None,
+        typer.Option("--lm", help="Language model of the model's features, if not in its folder; repeat."),
+    ] = None,
     decision: Annotated[
         str, typer.Option("--decision", "-d", help="1best, mbr, consensus, or first (of each list).")
     ] = "1best",
@@ -61,4 +65,4 @@ def rerank(
     """
     from nbest.cli.reranking import RerankCall, run
 
-    run(RerankCall(test, model, decision, gain, gamma, evidence, order, k, output, ids, format, quiet, as_json))
+    run(RerankCall(test, model, lm, decision, gain, gamma, evidence, order, k, output, ids, format, quiet, as_json))

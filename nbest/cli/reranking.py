@@ -9,9 +9,10 @@ from typing import Any
 
 from nbest.cli.console import Console
 from nbest.cli.loading import Source, read_corpus
+from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest
 from nbest.corpus.order import first_number, gaps, whole_numbers
-from nbest.decisions import DECISIONS
+from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
 from nbest.errors import CapabilityError, ParameterError, look_up
 from nbest.files import write_text
 from nbest.forests.kbest import kbest
@@ -26,6 +27,7 @@ class RerankCall:
 
     test: list[str]
     model: str | None
+    lm: list[str] | None
     decision: str
     gain: str | None
     gamma: float | None
@@ -43,18 +45,16 @@ def run(call: RerankCall) -> None:
     """Read, choose, write."""
     console = Console(quiet=call.quiet)
     look_up(DECISIONS, call.decision, "decision")
-    if call.model is None and call.decision != "first":
+    if call.model is None and needs_model(call.decision):
         raise ParameterError(f"nbest rerank --decision {call.decision} needs --model FILE")
-    for name, value, wanted in (
-        ("--order", call.order, ("consensus",)),
-        ("--gain", call.gain, ("mbr", "consensus")),
-        ("--gamma", call.gamma, ("mbr", "consensus")),
-    ):
-        if value is not None and call.decision not in wanted:
-            raise ParameterError(f"{name} is for --decision {' or '.join(wanted)}, not for {call.decision}")
+    for name, value in (("order", call.order), ("gain", call.gain), ("gamma", call.gamma)):
+        if value is not None and not takes(call.decision, name):
+            wanted = " or ".join(each for each in DECISIONS if takes(each, name))
+            raise ParameterError(f"--{name} is for --decision {wanted}, not for {call.decision}")
     if call.model == "-" and "-" in call.test:
         raise ParameterError("only one input can come from standard input (-)")
-    model = LogLinear({}) if call.model is None else load(call.model)
+    refuse_overwriting([call.output], [call.test, call.model, call.lm])
+    model = LogLinear({}) if call.model is None else load(call.model, call.lm or ())
     corpus = read_corpus(Source(call.test, None, call.format), console)
     unused = [name for name in corpus.feature_names if name not in model.weights]
     if unused and call.model is not None and len(unused) < len(corpus.feature_names):
@@ -82,7 +82,7 @@ def _own(call: RerankCall, forests: Forests) -> LogLinear:
 
 def _best(call: RerankCall, model: LogLinear, forests: Forests) -> NBest:
     """The strings of forests that the decision is among."""
-    k = call.k if call.decision in ("mbr", "consensus") else 1
+    k = 1 if needs_one(call.decision) else call.k
     return kbest(forests, model.edge_scores(forests), k, distinct=k > 1).lists()
 
 
@@ -95,11 +95,10 @@ def _choose(call: RerankCall, model: LogLinear, corpus: NBest, forests: Forests 
             done += count
             update(done, len(corpus))
 
-        own: dict[str, dict[str, Any]] = {"mbr": {"evidence": call.evidence}, "consensus": {"order": call.order}}
-        gain = call.gain or (_gain(model) if call.decision == "mbr" else "bleu")
-        shared = {"gain": gain, "gamma": call.gamma, "forests": forests, "progress": step}
-        extra = own[call.decision] | shared if call.decision in own else {}
-        return DECISIONS[call.decision](model, corpus, **extra)
+        gain = call.gain or (_gain(model) if call.decision in BY_METRIC else None)
+        given: dict[str, Any] = {"gain": gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
+        said = {name: value for name, value in given.items() if value is not None}
+        return decide(call.decision, model, corpus, **said, forests=forests, progress=step)
 
 
 def _gain(model: LogLinear) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from nbest.cli.console import Console, number, print_json, probability
 from nbest.cli.loading import measure
 from nbest.cli.options import refuse_rest, separate, settable
+from nbest.cli.streams import put
 from nbest.corpus import Texts
 from nbest.errors import ParameterError, look_up
 from nbest.formats.outputs import read_outputs
@@ -55,7 +56,7 @@ def run(call: ScoreCall) -> None:
         table = [(row["system"], number(row["score"]), *_tested(row)) for row in mine]
         header = ("system", mine[0]["name"], *(("difference", f"p ({call.test})") if len(systems) > 1 else ()))
         console.table(header, table, out=True)
-        print(f"signature: {mine[0]['name']}|{mine[0]['signature']}\n")
+        put(f"signature: {mine[0]['name']}|{mine[0]['signature']}\n")
 
 
 def _kind(name: str) -> type:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbest.cli import options as o
@@ -27,15 +26,14 @@ class StudyCall:
     given: dict[str, str] = field(init=False)  # options not taken yet
 
     def __post_init__(self) -> None:
-        from nbest.cli.loading import measure
-        from nbest.errors import ParameterError
+        from nbest.cli.loading import files_of, measure
+        from nbest.cli.targets import refuse_overwriting
         from nbest.studies.base import paths_of
 
         self.paths, self.given = o.separate(self.arguments["lists"])
-        written = [Path(path).resolve() for path in paths_of(self.arguments["output"] or self.study)]
-        for path in self.paths:  # complain now and not after the work
-            if Path(path).resolve() in written:
-                raise ParameterError(f"the study would write over its own lists, {path}; name another output with -o")
+        read = [self.arguments.get(name) for name in ("refs", "heldout", "heldout_refs", "model", "scores")]
+        further = [*self.given.values(), *files_of(self.arguments.get("add"))]
+        refuse_overwriting(paths_of(self.arguments["output"] or self.study), [self.paths, *read, further])
         refs, metric, tokenize, lowercase, column, scores, self.format = (self.arguments[name] for name in _LISTS)
         self.refs = refs
         self.how = measure(metric, self.given, tokenize, lowercase, column, scores)

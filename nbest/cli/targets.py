@@ -2,19 +2,69 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from nbest.errors import FormatError, ParameterError
 from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target
+from nbest.formats.nemo import manifest_of
 
 CONLLU = (".conllu", ".conllu.gz", ".conllu.xz")
 """Suffixes of treebanks."""
 _OWN = ("text", "conllu")  # what --to may name besides formats of lists and forests
 
 
+Paths = str | None | Sequence[str]
+"""A path, none, or several."""
+
+
+def refuse_overwriting(outputs: Sequence[Paths], inputs: Sequence[Paths]) -> None:
+    """Refuse, before any work, to write over what is read: the same file by whatever name or link, a file of a
+    directory that is read, or a directory that holds what is read."""
+    read = _flat(inputs)
+    for output in _flat(outputs):
+        if os.path.exists(output) and not os.path.isfile(output) and not os.path.isdir(output):
+            continue  # a pipe or /dev/null
+        for given in read:
+            clash = _clash(output, given)
+            if clash:
+                raise ParameterError(f"the output {output} {clash} {given}, which is read; name another output")
+
+
+def _flat(paths: Sequence[Paths]) -> list[str]:
+    several = [[path] if isinstance(path, str) else list(path or ()) for path in paths]
+    return [path for part in several for path in part if path != "-" and "\0" not in path]
+
+
+def _clash(output: str, given: str) -> str:
+    """What the output would do to an input, "" for nothing."""
+    goal, source = os.path.realpath(output), os.path.realpath(given)
+    there = os.path.exists(goal) and os.path.exists(source)
+    if goal == source or (there and os.path.samefile(goal, source)):
+        return "is the same file as" if not os.path.isdir(source) else "is the same directory as"
+    if os.path.isdir(source) and os.path.isfile(goal) and goal.startswith(os.path.join(source, "")):
+        return "is a file of the directory"
+    if source.startswith(os.path.join(goal, "")):
+        return "is a directory that holds"
+    if os.path.isfile(goal) and goal.startswith(f"{source}.") and _is_prefix(source):
+        return "is a file of the lists"
+    return ""
+
+
+def _is_prefix(path: str) -> bool:
+    """Whether several files whose names begin so are lists together."""
+    return not os.path.exists(path) and any(f.directory and f.sniff(Path(path), b"") for f in FORMATS.values())
+
+
+def written(path: str, format: str | None) -> list[str]:
+    """The files that lists go to: NeMo's manifest is beside its lists."""
+    return [path, *([str(manifest_of(path))] if format == "nemo" and path != "-" else [])]
+
+
 def check_folder(path: str) -> None:
     """Refuse a file or directory that could not be made at the end because the folder it goes to is missing."""
-    if path != "-" and not Path(path).resolve().parent.is_dir():
+    if path != "-" and not Path(os.path.realpath(path)).parent.is_dir():
         raise FormatError(path, None, f"cannot be written: there is no folder {Path(path).parent}; make it first")
 
 

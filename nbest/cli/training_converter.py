@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from nbest.cli.console import Console
+from nbest.cli.targets import refuse_overwriting
 from nbest.errors import FormatError
 from nbest.systems.converter_files import check_target, save
 from nbest.systems.converter_text import Sentence, read_dictionary, read_sentences
@@ -34,6 +35,7 @@ def run(call: TrainCall) -> None:
     """Read, train, write, say what was made."""
     console = Console(quiet=call.quiet)
     check_target(call.output)
+    refuse_overwriting([call.output], [call.texts, call.dictionaries, call.adapt, call.heldout])
     begin = time.perf_counter()
     with console.progress("training") as update:
         seen: list[str] = ["reading"]

@@ -7,13 +7,16 @@ from typing import Any
 
 from nbest.cli.console import Console, print_json
 from nbest.cli.loading import Source, read_lists
+from nbest.cli.targets import refuse_overwriting, written
 from nbest.errors import ParameterError
 from nbest.features.lm import add_lm
 from nbest.formats import FOREST_FORMATS, format_of_target, write
+from nbest.limits import LONGEST, check_count
 from nbest.systems.ngram import LanguageModel
 from nbest.systems.ngram_count import count_ngrams, read_sentences
 from nbest.systems.ngram_estimate import FALLBACK, KneserNey, adjusted_counts, estimated_discounts
 from nbest.systems.ngram_file import check_target, load_lm, save_lm
+from nbest.unpacking import need_rereadable
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class TrainCall:
 def run(call: TrainCall) -> None:
     """Count, estimate, write, report."""
     console = Console(quiet=call.quiet)
+    check_count("--order of nbest train lm", call.order, 1, LONGEST)
     estimator = KneserNey(call.order, _cutoffs(call.cutoff), call.prune)
     _check(call)
     texts = read_sentences(call.corpus)
@@ -63,6 +67,7 @@ def run(call: TrainCall) -> None:
 
 def _check(call: TrainCall) -> None:
     check_target(call.output)
+    refuse_overwriting([call.output], [call.corpus, call.heldout])
     if [*call.corpus, *(call.heldout or ())].count("-") > 1:
         raise ParameterError("only one input can come from standard input (-)")
     if call.output == "-" and call.as_json:
@@ -107,6 +112,8 @@ def add(call: AddCall) -> None:
     wanted = format_of_target(call.output, call.target_format)
     if wanted in FOREST_FORMATS:
         raise ParameterError(f"{call.output}: {wanted} holds forests, and this command writes lists")
+    refuse_overwriting(written(call.output, wanted), [call.lists, call.lm])
+    need_rereadable(call.lm, "a language model is read more than once")
     corpus = read_lists(Source([call.lists], None, call.source_format), console, "nbest features add-lm")
     with console.progress("reading the language model") as progress:
         model = load_lm(call.lm, progress)

@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 
 from nbest.cli.console import Console
-from nbest.cli.targets import check_folder, check_target, format_of_lists
+from nbest.cli.targets import check_folder, check_target, format_of_lists, refuse_overwriting
 from nbest.decisions import oracle
 from nbest.errors import ParameterError
 from nbest.formats import write
@@ -83,6 +83,7 @@ def _check(call: TrainCall) -> None:
         raise ParameterError("nothing to make: name a directory for the parser (-o), or training lists (--lists)")
     if call.treebanks.count("-") > 1:
         raise ParameterError("only one treebank can come from standard input (-)")
+    refuse_overwriting([call.output, call.lists], [call.treebanks])
     if call.output is not None:
         check_place(call.output)
         check_folder(call.output)

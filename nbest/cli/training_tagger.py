@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from nbest.cli.console import Console
-from nbest.cli.targets import format_of_lists
+from nbest.cli.targets import format_of_lists, refuse_overwriting
 from nbest.decisions import oracle
 from nbest.errors import ParameterError
 from nbest.formats import write
@@ -83,6 +83,7 @@ def _check(call: TrainCall) -> None:
         raise ParameterError(f"--tags must be upos or xpos, got {call.column!r}")
     if call.treebanks.count("-") > 1:
         raise ParameterError("only one treebank can come from standard input (-)")
+    refuse_overwriting([call.output, call.lists], [call.treebanks])
     if call.output is not None:
         check_place(call.output)
     if call.lists is not None:

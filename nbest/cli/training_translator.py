@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nbest.cli.console import Console
+from nbest.cli.targets import refuse_overwriting
 from nbest.errors import ParameterError
 from nbest.systems.translator import Translator
 from nbest.systems.translator_train import Settings, Training
+from nbest.unpacking import need_rereadable
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ def run(call: TrainCall) -> None:
     console = Console(quiet=call.quiet)
     if "-" in (call.source, call.target, *(call.more_target or ())):
         raise ParameterError("training reads its texts more than once; they cannot come from standard input (-)")
+    for path in (call.source, call.target, *(call.more_target or ())):
+        need_rereadable(path, "training reads its texts more than once")
+    refuse_overwriting([call.output], [call.source, call.target, call.more_target])
     folder = Path(call.output)
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"the output {call.output!r} is a file; a translator is a directory")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nbest.cli.console import Console, number, print_json
-from nbest.cli.loading import Source, columns, measure, read_corpus, wanted, warn_of_labels, warn_of_overlap
+from nbest.cli.loading import Source, columns, files_of, measure, read_corpus, wanted, warn_of_labels, warn_of_overlap
 from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
+from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
-from nbest.errors import ParameterError, look_up
+from nbest.errors import CapabilityError, ParameterError, look_up
 from nbest.features import fit_recipes
 from nbest.forests.oracle import forest_oracle
 from nbest.formats.moses_weights import write_moses_weights
@@ -56,13 +57,14 @@ def run(call: TuneCall) -> None:
     """Tune, write the model, say what was reached."""
     console = Console(quiet=call.quiet)
     paths, given = separate(call.lists)
+    further = list(given.values())  # some may name a model file
     kind = look_up(TRAINERS, call.method, "method")
     how = measure(call.metric, given, call.tokenize, call.lowercase, call.column, call.scores)
     settings = take(kind, given, load=lambda path: load(path).weights)
     refuse_rest(given, kind, type(how.metric))
     if call.heldout and call.split:
         raise ParameterError("give --heldout or --split, not both")
-    _check_output(call)
+    _check_output(call, paths, further)
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
     corpora = [how.measured(read_corpus(Source(lists, refs, call.format), console)) for lists, refs in sets]
@@ -81,7 +83,6 @@ def run(call: TuneCall) -> None:
         model = search(kind, settings, call.grid, dev, heldout, call.threads, console)
     else:
         model = train(kind, settings, dev, heldout, call.threads, console, call.method)
-    model = replace(model, features=(*added, *model.features))
     done = time.perf_counter()
     _write(model, call.output, console, call.as_json)
     summary = _summary(call, model, dev, heldout, {"read": loaded - begin, "train": done - loaded})
@@ -138,10 +139,12 @@ def _content(model: LogLinear) -> dict[str, Any]:
     return {"weights": dict(model.weights), "features": detach(model.features)[0]}
 
 
-def _check_output(call: TuneCall) -> None:
+def _check_output(call: TuneCall, paths: list[str], further: list[str]) -> None:
     """Complain of an output that cannot be written now, not after the work."""
     if call.output == "-":
         return
+    named = [call.refs, call.heldout, call.heldout_refs, call.scores, files_of(call.add)]
+    refuse_overwriting([call.output], [paths, further, *named])
     if not Path(call.output).resolve().parent.is_dir():
         raise ParameterError(f"the folder of the output {call.output!r} does not exist")
     if call.output.endswith(".ini") and call.add:
@@ -153,6 +156,8 @@ def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> No
         if not as_json:
             model.save("-")
     elif output.endswith(".ini"):
+        if model.features:  # of the method itself, lowdim's
+            raise CapabilityError(f"{output}: a Moses weight file cannot hold features that a model adds; use .json")
         write_moses_weights(output, model.weights)
     else:
         model.save(output)

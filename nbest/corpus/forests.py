@@ -50,6 +50,11 @@ class Forests:
     origins: Mapping[str, Origin] = field(default_factory=dict)
     absent_is_zero: bool = False  # a feature that is not among the names is 0 on all edges: so says the file's format
 
+    def __repr__(self) -> str:
+        sizes = f"{len(self)} segments, {len(self.edge_offsets) - 1} nodes, {len(self.features)} edges"
+        metric = "" if self.metric is None else f", {self.metric.name}"
+        return f"Forests({sizes}, {len(self.feature_names)} features{metric})"
+
     def __post_init__(self) -> None:
         put = object.__setattr__
         for name in ("node_offsets", "edge_offsets", "tail_offsets"):

@@ -66,6 +66,7 @@ class NBest:
     metric: Metric | None = None
     positions: Ints | None = None  # [H]
     origins: Mapping[str, Origin] = field(default_factory=dict)
+    recipes: tuple[Mapping[str, Any], ...] = ()  # of the columns that were added (nbest.features), in their order
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -76,8 +77,14 @@ class NBest:
         put(self, "feature_names", tuple(self.feature_names))
         put(self, "sparse_names", _checked(self.sparse_names, self.feature_names))
         put(self, "ids", tuple(self.ids))
+        put(self, "recipes", tuple(self.recipes))
         put(self, "origins", MappingProxyType(dict(self.origins)))
         _check(self)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self)} segments, {self.hypotheses} hypotheses, {len(self.feature_names)} features"
+        sparse = f" and {len(self.sparse_names)} sparse ones" if self.sparse is not None else ""
+        return f"NBest({sizes}{sparse}{'' if self.metric is None else f', {self.metric.name}'})"
 
     # sizes -------------------------------------------------------------------------------------------------
 

@@ -11,8 +11,9 @@ from nbest import segments
 from nbest.corpus.forests import Forests
 from nbest.corpus.nbest import NBest
 from nbest.corpus.order import in_order
+from nbest.corpus.recipes import shared_recipes
 from nbest.corpus.texts import Texts, concatenate
-from nbest.errors import CapabilityError, ParameterError
+from nbest.errors import CapabilityError, ParameterError, need_kind
 from nbest.randomness import generator
 from nbest.types import Bools, Floats, Ints
 
@@ -21,6 +22,7 @@ Corpus = TypeVar("Corpus", NBest, Forests, NBest | Forests)
 
 def split(corpus: Corpus, fraction: float, seed: int = 1) -> tuple[Corpus, Corpus]:
     """Two corpora with `fraction` and `1 - fraction` of the segments, drawn at random, each in the old order."""
+    need_kind("split", "corpus", corpus, NBest, Forests)
     if not 0 < fraction < 1:
         raise ParameterError(f"'fraction' of split must be between 0 and 1, got {fraction}")
     count = round(fraction * len(corpus))
@@ -32,6 +34,7 @@ def split(corpus: Corpus, fraction: float, seed: int = 1) -> tuple[Corpus, Corpu
 
 def prune(corpus: NBest, k: int, scores: Floats | None = None) -> NBest:
     """The first `k` hypotheses of each segment, or the `k` with the highest `scores` [H], in the old order."""
+    need_kind("prune", "corpus", corpus, NBest)
     if k < 1:
         raise ParameterError(f"'k' of prune must be >= 1, got {k}")
     keys = -np.arange(corpus.hypotheses, dtype=np.float64) if scores is None else scores
@@ -40,6 +43,7 @@ def prune(corpus: NBest, k: int, scores: Floats | None = None) -> NBest:
 
 def dedupe(corpus: NBest, by: str = "text") -> NBest:
     """Each segment without repeated hypotheses; the first stays. `by` is "text" or "text+features"."""
+    need_kind("dedupe", "corpus", corpus, NBest)
     if by not in ("text", "text+features"):
         raise ParameterError(f"'by' of dedupe must be 'text' or 'text+features', got {by!r}")
     return corpus.keep(first_of_equals(corpus, by == "text+features"))
@@ -86,6 +90,8 @@ def merge(first: NBest, *others: NBest) -> NBest:
     has them for the same metric. A segment's references and source come from the first part that has it.
     """
     parts = [first, *others]
+    for part in parts:
+        need_kind("merge", "lists", part, NBest)
     if any(part.texts is None for part in parts):
         raise CapabilityError("merge needs the texts of the hypotheses and some of these lists carry none")
     for number, part in enumerate(others, 2):
@@ -132,6 +138,7 @@ def stack(parts: list[NBest]) -> NBest:
         stats=np.concatenate([p.stats for p in parts if p.stats is not None]) if same else None,
         metric=parts[0].metric if same else None,
         origins=parts[0].origins,
+        recipes=shared_recipes([part.recipes for part in parts]),
     )
 
 

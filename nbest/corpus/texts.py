@@ -30,6 +30,9 @@ class Texts:
         starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[: len(pieces)]
         return cls(np.frombuffer(b"".join(pieces), np.uint8), starts, ends)
 
+    def __repr__(self) -> str:
+        return f"Texts({len(self)} texts in {len(self.buffer)} bytes)"
+
     def __len__(self) -> int:
         return len(self.starts)
 

@@ -24,6 +24,9 @@ class Words:
     offsets: Ints  # [H+1]
     ids: npt.NDArray[np.int32]  # [T]
 
+    def __repr__(self) -> str:
+        return f"Words({len(self.offsets) - 1} texts, {len(self.ids)} words)"
+
     def lengths(self) -> Ints:
         """[H] number of words of each text."""
         return np.diff(self.offsets)

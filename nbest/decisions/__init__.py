@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, signature
+from typing import Any
 
+from nbest.corpus import NBest
 from nbest.decisions.consensus import consensus
 from nbest.decisions.mbr import mbr
 from nbest.decisions.onebest import first, one_best
 from nbest.decisions.oracle import corpus_oracle, oracle, random_score
+from nbest.model import LogLinear
 from nbest.types import Ints
 
 DECISIONS: dict[str, Callable[..., Ints]] = {
@@ -16,6 +20,37 @@ DECISIONS: dict[str, Callable[..., Ints]] = {
     "first": first,
     "mbr": mbr,
 }
-"""Decisions by the name used on the command line."""
+"""Decisions by the name used on the command line: `(model, corpus, **options) -> choice`. What else a decision takes
+(gain, gamma, evidence, order, forests, progress) are its keywords; `model: ... | None` says that it needs none."""
 
-__all__ = ["DECISIONS", "consensus", "corpus_oracle", "first", "mbr", "one_best", "oracle", "random_score"]
+BY_METRIC = frozenset({"mbr"})
+"""Decisions whose gain on the command line is the metric of the model, where none is given."""
+
+
+def decide(name: str, model: LogLinear | None, corpus: NBest, **offered: Any) -> Ints:
+    """What a decision chooses, given those of the keywords that it takes."""
+    return DECISIONS[name](model, corpus, **{key: value for key, value in offered.items() if takes(name, key)})
+
+
+def takes(name: str, option: str) -> bool:
+    """Whether a decision has this keyword."""
+    parameters = signature(DECISIONS[name]).parameters
+    anything = any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
+    return anything or option in list(parameters)[2:]
+
+
+def needs_model(name: str) -> bool:
+    """Whether a decision must be given a model."""
+    model = next(iter(signature(DECISIONS[name]).parameters.values()))
+    return model.default is Parameter.empty and "None" not in str(model.annotation)
+
+
+def needs_one(name: str) -> bool:
+    """Whether the best string of a forest is all that a decision looks at."""
+    return DECISIONS[name] in (one_best, first)
+
+
+__all__ = [
+    "BY_METRIC", "DECISIONS", "consensus", "corpus_oracle", "decide", "first", "mbr", "needs_model", "needs_one",
+    "one_best", "oracle", "random_score", "takes",
+]  # fmt: skip

@@ -9,12 +9,14 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import Forests, NBest, Texts, Words
+from nbest.decisions.arguments import check_arguments, need_model
 from nbest.decisions.mbr import check_segments, checked_gamma
-from nbest.errors import CapabilityError, ParameterError
+from nbest.errors import CapabilityError
 from nbest.forests.completed import clip
 from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import ExpectedCounts, expected_counts
 from nbest.forests.tokens import retokenised, text_tokens
+from nbest.limits import LONGEST, check_count
 from nbest.metrics import BLEU, make_metric, ngrams
 from nbest.metrics.tokenise import tokens
 from nbest.model import LogLinear
@@ -70,13 +72,14 @@ def expected_stats(
 
     Columns as in `BLEU.stats`: length, expected length, clipped matches, number of n-grams.
     """
+    check_arguments("consensus", model, corpus)
+    need_model("consensus", model)
     gamma = checked_gamma("consensus", gamma, model)
     metric = make_metric(gain) if isinstance(gain, str) else gain
     if not isinstance(metric, BLEU):
         raise CapabilityError(f"consensus compares n-grams and has no use for {metric.name}; its gain must be bleu")
     order = metric.max_ngram_order if order is None else order
-    if order < 1:
-        raise ParameterError(f"'order' of consensus must be >= 1, got {order}")
+    check_count("'order' of consensus", order, 1, LONGEST)
     if forests is None:
         words, evidence = _from_lists(corpus, metric)
         scores = model.scores(corpus)

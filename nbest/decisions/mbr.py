@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from nbest import segments
 from nbest.corpus import Forests, NBest
+from nbest.decisions.arguments import check_arguments, need_model
 from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import make_metric
 from nbest.metrics.pairwise import expected_losses
@@ -34,6 +35,8 @@ def mbr(
     `forests` that the lists were read from change nothing: exp(gamma * score) / Z of a derivation, over the derivations
     in the list, is p. For the whole forest as evidence there is `consensus`.
     """
+    check_arguments("mbr", model, corpus)
+    need_model("mbr", model)
     if corpus.texts is None:
         raise CapabilityError("mbr needs the texts of the hypotheses and these lists carry none")
     gamma = checked_gamma("mbr", gamma, model)

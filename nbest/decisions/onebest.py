@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.corpus import NBest
+from nbest.decisions.arguments import check_arguments, need_model
 from nbest.model import LogLinear
 from nbest.types import Ints
 
 
 def first(model: LogLinear | None, corpus: NBest) -> Ints:
     """[N] the first hypothesis of each list, which is the system's own best in most files; -1 where it is empty."""
+    check_arguments("first", model, corpus)
     return np.where(corpus.lengths > 0, corpus.offsets[:-1], -1)
 
 
 def one_best(model: LogLinear, corpus: NBest) -> Ints:
     """[N] flat index of the best-scored hypothesis of each segment, ties to the first; -1 where a list is empty."""
+    check_arguments("one_best", model, corpus)
+    need_model("one_best", model)
     return model.predict(corpus)

@@ -6,12 +6,14 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import NBest
+from nbest.errors import need_kind
 from nbest.randomness import generator
 from nbest.types import Ints
 
 
 def oracle(corpus: NBest) -> Ints:
     """[N] the hypothesis with the smallest loss of each segment alone, ties to the first; -1 where a list is empty."""
+    need_kind("oracle", "corpus", corpus, NBest)
     stats, metric = corpus.need_stats()
     return segments.argmax(-metric.losses(stats), corpus.offsets)
 
@@ -22,6 +24,7 @@ def corpus_oracle(corpus: NBest, rounds: int = 1000) -> Ints:
     Greedy: starts from `oracle` and goes through the segments until nothing gains. Exact for metrics that are linear
     in their statistics, a lower bound of the best corpus score for others.
     """
+    need_kind("corpus_oracle", "corpus", corpus, NBest)
     stats, metric = corpus.need_stats()
     sign = 1.0 if metric.higher_is_better else -1.0
     choice = oracle(corpus)
@@ -42,6 +45,7 @@ def corpus_oracle(corpus: NBest, rounds: int = 1000) -> Ints:
 
 def random_score(corpus: NBest, seed: int = 1, draws: int = 20) -> float:
     """The metric of hypotheses drawn at random from each list, on average over `draws`."""
+    need_kind("random_score", "corpus", corpus, NBest)
     rng = generator(seed)
     filled = corpus.lengths > 0
     drawn = []

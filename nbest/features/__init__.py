@@ -6,18 +6,20 @@ columns; a model keeps the recipes it was trained with and applies them to every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from inspect import Parameter, signature
 from typing import Any
 
 from nbest.corpus import NBest
-from nbest.errors import ParameterError, _known, look_up
+from nbest.errors import NbestError, ParameterError, look_up, need_kind
 from nbest.features.bins import Bins, bins, seed_weights
 from nbest.features.gaussian_reestimate import reestimate
 from nbest.features.gaussians import GaussianKernels, gaussians
 from nbest.features.lm import lm, lm_recipe
 from nbest.features.lowdim import fit_features, lowdim
 from nbest.features.ngrams import ngrams, ngrams_recipe, only_ngrams
+from nbest.features.options import check_options
 from nbest.features.pairs import only_pairs, pairs, pairs_recipe
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, frequency, length, rank
@@ -41,8 +43,19 @@ def _fit_gaussians(corpus: NBest, kernels: int = 64, top: int = 8, seed: int = 1
     return GaussianKernels(top=top).fit_ml(corpus, kernels, seed=seed)
 
 
+def _fit_bins(
+    corpus: NBest,
+    bins: int = Bins.bins,
+    soft: bool = Bins.soft,
+    features: Sequence[str] | None = None,
+    sharpness: float = Bins.sharpness,
+    tolerance: float = Bins.tolerance,
+) -> dict[str, Any]:
+    return Bins(bins, soft, features, sharpness, tolerance).fit(corpus)
+
+
 FITTED: dict[str, Callable[..., dict[str, Any]]] = {
-    "bins": lambda corpus, **options: Bins(**options).fit(corpus),
+    "bins": _fit_bins,
     "gaussians": _fit_gaussians,
     "lm": lm_recipe,
     "lowdim": fit_features,
@@ -68,12 +81,13 @@ def restrict_recipes(recipes: Iterable[Mapping[str, Any]], names: Iterable[str])
 
 def fit_recipes(corpus: NBest, wanted: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Recipes for this corpus from what is wanted: kinds of `FITTED` are fitted, after the recipes before them."""
+    need_kind("fit_recipes", "corpus", corpus, NBest)
     recipes: list[dict[str, Any]] = []
     for want in wanted:
         recipe = dict(want)
         if recipe["kind"] in FITTED:
             options = {key: value for key, value in recipe.items() if key != "kind"}
-            _check_options(recipe["kind"], FITTED[recipe["kind"]], options)
+            check_options(recipe["kind"], FITTED[recipe["kind"]], options)
             try:
                 recipe = FITTED[recipe["kind"]](corpus, **options)
             except TypeError as error:
@@ -83,28 +97,31 @@ def fit_recipes(corpus: NBest, wanted: Iterable[Mapping[str, Any]]) -> tuple[dic
     return tuple(recipes)
 
 
-def _check_options(kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> list[str]:
-    """The options that a feature knows; another one is an error, unless the function takes any."""
-    parameters = list(signature(function).parameters.values())[1:]
-    known = [parameter.name for parameter in parameters if parameter.kind is not Parameter.VAR_KEYWORD]
-    odd = next((option for option in options if option not in known), None)
-    if odd is not None and len(known) == len(parameters):
-        raise ParameterError(f"the feature {kind!r} has no option {odd!r}; {_known(known, odd)}")
-    return known
+def check_recipe(recipe: Mapping[str, Any]) -> None:
+    """Complain of a recipe of an unknown kind, with options that it does not have or lacks, or of the wrong kind."""
+    function = look_up(FEATURES, recipe["kind"], "feature")
+    options = {key: value for key, value in recipe.items() if key != "kind"}
+    known = check_options(recipe["kind"], function, options)
+    needed = [name for name in known if signature(function).parameters[name].default is Parameter.empty]
+    missing = next((name for name in needed if name not in options), None)
+    if missing is not None:
+        why = "a recipe of this kind must be fitted first"
+        raise ParameterError(f"the feature {recipe['kind']!r} needs the option {missing!r}: {why}")
 
 
 def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
-    """The lists with the columns of these recipes, in their order."""
+    """The lists with the columns of these recipes, in their order; they keep the recipes."""
+    need_kind("apply_recipes", "corpus", corpus, NBest)
     for recipe in recipes:
+        check_recipe(recipe)
         options = {key: value for key, value in recipe.items() if key != "kind"}
-        function = look_up(FEATURES, recipe["kind"], "feature")
-        known = _check_options(recipe["kind"], function, options)
-        needed = [name for name in known if signature(function).parameters[name].default is Parameter.empty]
-        missing = next((name for name in needed if name not in options), None)
-        if missing is not None:
-            why = "a recipe of this kind must be fitted first"
-            raise ParameterError(f"the feature {recipe['kind']!r} needs the option {missing!r}: {why}")
-        corpus = function(corpus, **options)
+        try:
+            added = FEATURES[recipe["kind"]](corpus, **options)
+        except (TypeError, ValueError, IndexError, KeyError, OverflowError, AttributeError) as error:
+            if isinstance(error, NbestError):
+                raise
+            raise ParameterError(f"the feature {recipe['kind']!r} cannot be added so: {error}") from error
+        corpus = replace(added, recipes=(*corpus.recipes, recipe))
     return corpus
 
 
@@ -117,6 +134,7 @@ __all__ = [
     "agreement",
     "apply_recipes",
     "bins",
+    "check_recipe",
     "corpus_scale",
     "fit_recipes",
     "frequency",

@@ -16,6 +16,7 @@ import numpy as np
 from nbest import segments
 from nbest.corpus import Texts, Words, characters, intern
 from nbest.errors import ParameterError, look_up
+from nbest.limits import LONGEST, check_count
 from nbest.types import Ints
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def _parsed(view: str) -> list[tuple[str, dict[str, int]]]:
             raise ParameterError(f"a view is NAME, NAME2 or NAME2-4, several joined by +, got {part!r} in {view!r}")
         name, low, high = found.groups()
         look_up(EXTRACTORS, name, "extractor")
+        check_count(f"lengths of the extractor {name!r}", int((high or low or "0")[:6]), 0, LONGEST)
         sizes = {} if low is None else {"low": int(low), "high": int(high or low)}
         if sizes and not 1 <= sizes["low"] <= sizes["high"]:
             raise ParameterError(f"lengths of the extractor {name!r} must be 1 <= from <= to, got {part!r}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from nbest.corpus import NBest
 from nbest.errors import CapabilityError, ParameterError, _known
+from nbest.features.recipes import record
 from nbest.segments import offsets_of
 from nbest.types import Floats, Ints
 
@@ -98,7 +99,11 @@ def bins(
         rows.append(row)
         columns.append(column + starts[j])
         data.append(entry)
-    return corpus.with_sparse(_columns(names, sizes), _matrix(corpus.hypotheses, int(starts[-1]), rows, columns, data))
+    matrix = _matrix(corpus.hypotheses, int(starts[-1]), rows, columns, data)
+    return record(
+        corpus, corpus.with_sparse(_columns(names, sizes), matrix), "bins", names=names, sizes=sizes, edges=edges,
+        means=means, soft=soft, sharpness=sharpness, tolerance=tolerance,
+    )  # fmt: skip
 
 
 def seed_weights(recipe: Mapping[str, Any], weights: Mapping[str, float]) -> dict[str, float]:

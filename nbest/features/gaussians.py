@@ -15,6 +15,7 @@ from nbest.features.bins import need_features
 from nbest.features.gaussian_em import Round, fit_mixture
 from nbest.features.gaussian_mixture import LIMIT, Mixture
 from nbest.features.gaussian_posteriors import largest, posteriors
+from nbest.features.recipes import record
 from nbest.types import Floats, Model
 
 MOST = 16384
@@ -152,9 +153,21 @@ def gaussians(
     need_features(corpus, names, "the feature 'gaussians'")
     _check("top", "the feature 'gaussians'", ">= 1", top >= 1, top)
     _check("tolerance", "the feature 'gaussians'", "in [0, 1)", 0 <= tolerance < 1, tolerance)
+    _check_standard(len(names), centre, scale)
     mixture = mixture_of(len(names), means, variances, priors)
     found = posteriors(mixture, standardised(corpus, names, centre, scale), top, tolerance, threads)
-    return corpus.with_sparse([f"kernel:{m}" for m in range(len(mixture))], found)
+    return record(
+        corpus, corpus.with_sparse([f"kernel:{m}" for m in range(len(mixture))], found), "gaussians", names=names,
+        centre=centre, scale=scale, means=means, variances=variances, priors=priors, top=top, tolerance=tolerance,
+    )  # fmt: skip
+
+
+def _check_standard(width: int, centre: Floats, scale: Floats) -> None:
+    """What features are standardised by, in a recipe."""
+    shapes = np.shape(centre), np.shape(scale)
+    if shapes != ((width,), (width,)) or not (np.asarray(scale) > 0).all():
+        rule = f"centre [{width}] and scale [{width}] > 0"
+        raise ParameterError(f"a recipe of gaussians needs {rule}, got shapes {shapes[0]} and {shapes[1]}")
 
 
 def mixture_of(width: int, means: Floats, variances: Floats, priors: Floats) -> Mixture:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -12,22 +11,32 @@ import numpy as np
 
 from nbest.corpus import NBest, Texts
 from nbest.errors import CapabilityError, FormatError, ParameterError
+from nbest.features.recipes import record
+from nbest.files import reason_of
+from nbest.model_paths import checksum, need_plain
 
 if TYPE_CHECKING:
     from nbest.systems.ngram import LanguageModel
 
 
-def lm(corpus: NBest, path: str, sha256: str = "", name: str = "lm") -> NBest:
+def lm(corpus: NBest, path: str, sha256: str = "", name: str = "lm", wanted: str = "") -> NBest:
     """Adds `name` and `name_oov`: log p of each hypothesis with its end, and its words that the model does not know.
 
     Words of probability 0 (unknown ones, where the model has no <unk>) count in `name_oov` only. `path` is a language
-    model, ARPA or .nlm, relative to the current folder; `sha256` is what its checksum must be, if given.
+    model, ARPA or .nlm, relative to the current folder; `sha256` is what its checksum must be, if given. Without a
+    path, `wanted` is the one that a loaded model asks for and that nobody has given.
     """
     _need_texts(corpus)
+    if not path and wanted:
+        raise CapabilityError(
+            f"the model's feature {name!r} needs the language model {wanted}, which is not in the model's folder; "
+            "name it if you trust the model (nbest rerank --lm FILE, files= of nbest.load), or put it there"
+        )
     file = Path(str(path))
     if sha256 and checksum(file) != sha256:
         raise FormatError(file, None, "is another language model than the one this recipe was made with")
-    return add_lm(corpus, _load(str(file), _stamp(file)), name)
+    added = add_lm(corpus, _load(str(file), _stamp(file)), name)
+    return record(corpus, added, "lm", path=str(file), sha256=sha256 or checksum(file), name=name)
 
 
 def add_lm(
@@ -53,16 +62,6 @@ def lm_recipe(corpus: NBest, path: str = "", name: str = "lm") -> dict[str, Any]
     return {"kind": "lm", "path": str(path), "sha256": checksum(Path(str(path))), "name": str(name)}
 
 
-def checksum(path: Path) -> str:
-    """SHA-256 of a file."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        hint = "the language model of a feature; a relative path starts at the current folder"
-        raise FormatError(path, None, f"cannot be read: {error.strerror or error} ({hint})") from None
-
-
 def _need_texts(corpus: NBest) -> Texts:
     if corpus.texts is None:
         raise CapabilityError("the feature 'lm' needs the texts of the hypotheses and these lists carry none")
@@ -72,9 +71,12 @@ def _need_texts(corpus: NBest) -> Texts:
 def _stamp(path: Path) -> tuple[int, int]:
     """What changes when a file does."""
     try:
+        need_plain(path)
         found = path.stat()
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(path, None, f"cannot be read: {reason_of(error)}") from None
     return found.st_mtime_ns, found.st_size
 
 

@@ -11,6 +11,7 @@ from nbest import parallel
 from nbest.corpus import NBest, Texts
 from nbest.errors import CapabilityError, ParameterError
 from nbest.features.bags import bags
+from nbest.features.recipes import record
 from nbest.parallel import fast_kernel
 from nbest.types import Floats, Ints
 
@@ -41,6 +42,7 @@ def lowdim(
     and `output_names` are the features of the rows of A [d1, k] and B [d2, k], packed by `pack`.
     """
     sources, texts = need_texts(corpus)
+    A, B = np.asarray(A, np.float64), np.asarray(B, np.float64)
     x_names, y_names = unpack(input_names), unpack(output_names)
     if getattr(A, "shape", ())[:1] != (len(x_names),) or getattr(B, "shape", ())[:1] != (len(y_names),):
         raise ParameterError(f"a recipe of kind {NAME!r} needs a row of A and of B for each feature name; {_MAKE}")
@@ -49,7 +51,10 @@ def lowdim(
     x = bags(Texts.of(sources), inputs, binary=binary).within(x_names)
     y = bags(texts, outputs, binary=binary).within(y_names)
     column = cosines(x, y, corpus.offsets, A, B, [A.shape[1]])
-    return corpus.without_features((NAME,)).with_features((NAME,), column)
+    views = {"inputs": inputs, "outputs": outputs, "binary": binary}
+    named = {"input_names": input_names, "output_names": output_names}
+    added = corpus.without_features((NAME,)).with_features((NAME,), column)
+    return record(corpus, added, NAME, **views, A=A, B=B, **named)
 
 
 def recipe(

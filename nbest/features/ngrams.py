@@ -12,6 +12,8 @@ from nbest.corpus import NBest, Texts, Words, characters, intern
 from nbest.errors import CapabilityError, ParameterError
 from nbest.features.ngram_columns import count_columns, known_ngrams, spell
 from nbest.features.ngram_counts import Shape, Survey, survey
+from nbest.features.recipes import record
+from nbest.limits import LONGEST, check_count
 from nbest.types import Bools, Ints
 
 FIRST, LAST = "<s>", "</s>"
@@ -60,7 +62,10 @@ def ngrams(
         rows = rows.astype(np.int32)
     matrix = csr_array((data, indices, rows), shape=(corpus.hypotheses, len(given)))
     matrix.has_sorted_indices = matrix.has_canonical_format = True
-    return corpus.with_sparse(column_names(columns, tokens, name), matrix)
+    return record(
+        corpus, corpus.with_sparse(column_names(columns, tokens, name), matrix), "ngrams", order=order, lowest=lowest,
+        tokens=tokens, boundaries=boundaries, minimum=minimum, differing=differing, name=name, columns=columns,
+    )  # fmt: skip
 
 
 def ngrams_recipe(
@@ -123,6 +128,7 @@ def check_options(order: int, lowest: int, tokens: str, minimum: int, name: str)
     for option, value in (("order", order), ("lowest", lowest), ("minimum", minimum)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise ParameterError(f"{option!r} of the feature 'ngrams' must be a whole number, got {value!r}")
+    check_count("'order' of the feature 'ngrams'", order, -LONGEST, LONGEST)
     if not 1 <= lowest <= order:
         raise ParameterError(f"the feature 'ngrams' needs 1 <= lowest <= order, got lowest {lowest} and order {order}")
     if minimum < 1:

@@ -13,6 +13,8 @@ from nbest.corpus import NBest, Texts, Words, intern
 from nbest.errors import CapabilityError, ParameterError
 from nbest.features.ngram_columns import count_columns, known_ngrams
 from nbest.features.ngram_counts import Shape, Survey, survey
+from nbest.features.recipes import record
+from nbest.limits import LONGEST, check_count
 from nbest.parallel import kernel
 from nbest.types import Ints
 
@@ -59,7 +61,10 @@ def pairs(
         rows = rows.astype(np.int32)
     matrix = csr_array((data, indices, rows), shape=(corpus.hypotheses, len(given)))
     matrix.has_sorted_indices = matrix.has_canonical_format = True
-    return corpus.with_sparse(tuple(f"{pieces}:{line}" for line in given), matrix)
+    return record(
+        corpus, corpus.with_sparse(tuple(f"{pieces}:{line}" for line in given), matrix), "pairs", pieces=pieces,
+        low=low, high=high, bigrams=bigrams, minimum=minimum, differing=differing, columns=columns,
+    )  # fmt: skip
 
 
 def pairs_recipe(
@@ -101,6 +106,7 @@ def check_options(pieces: Any, low: Any, high: Any, minimum: Any) -> tuple[int, 
     for option, value in (("low", low), ("high", high), ("minimum", minimum)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise ParameterError(f"{option!r} of the feature 'pairs' must be a whole number, got {value!r}")
+    check_count("'high' of the feature 'pairs'", high, -LONGEST, LONGEST)
     if not 1 <= low <= high:
         raise ParameterError(f"the feature 'pairs' needs 1 <= low <= high, got low {low} and high {high}")
     if minimum < 1:

@@ -35,7 +35,13 @@ def corpus_scale(corpus: NBest, within: Floats) -> Floats:
     Larger than the scale within lists for features that grow with the length of a segment.
     """
     width = corpus.features.shape[1]
-    overall = np.std(np.asarray(corpus.features, np.float64), axis=0) if corpus.hypotheses else np.zeros(width)
+    overall = np.zeros(width)
+    if corpus.hypotheses:
+        with np.errstate(over="ignore", invalid="ignore"):
+            overall = np.std(np.asarray(corpus.features, np.float64), axis=0)
+        for d in np.flatnonzero(~np.isfinite(overall)):  # squares of huge features must not overflow
+            size = np.abs(corpus.features[:, d]).max()
+            overall[d] = np.std(np.asarray(corpus.features[:, d], np.float64) / size) * size
     out = np.array(within, np.float64)
     out[:width] = np.where(out[:width] > 0, np.maximum(overall, out[:width]), 0.0)
     return out

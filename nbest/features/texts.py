@@ -7,6 +7,8 @@ import numpy as np
 from nbest import segments
 from nbest.corpus import NBest, characters, intern
 from nbest.errors import CapabilityError, look_up
+from nbest.features.recipes import record
+from nbest.limits import check_count
 from nbest.types import Floats
 
 
@@ -16,13 +18,14 @@ def length(corpus: NBest) -> NBest:
         raise CapabilityError("the feature 'length' needs the texts of the hypotheses and these lists carry none")
     (words,), _ = intern(corpus.texts)
     (chars,) = characters(corpus.texts)
-    return _with(corpus, ("words", "chars"), np.stack([words.lengths(), chars.lengths()], axis=1))
+    added = _with(corpus, ("words", "chars"), np.stack([words.lengths(), chars.lengths()], axis=1))
+    return record(corpus, added, "length")
 
 
 def rank(corpus: NBest) -> NBest:
     """Adds `rank`: minus the logarithm of the place in the list, 0 for the first."""
     place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)
-    return _with(corpus, ("rank",), -np.log1p(place))
+    return record(corpus, _with(corpus, ("rank",), -np.log1p(place)), "rank")
 
 
 def frequency(corpus: NBest, cap: int = 5) -> NBest:
@@ -35,6 +38,7 @@ def frequency(corpus: NBest, cap: int = 5) -> NBest:
     """
     if corpus.texts is None:
         raise CapabilityError("the feature 'frequency' needs the texts of the hypotheses and these lists carry none")
+    check_count("'cap' of the feature 'frequency'", cap)
     (words,), vocabulary = intern(corpus.texts)
     owner = np.repeat(np.arange(corpus.hypotheses), words.lengths())
     first = np.zeros(corpus.hypotheses, bool)
@@ -43,7 +47,7 @@ def frequency(corpus: NBest, cap: int = 5) -> NBest:
     columns = np.zeros((corpus.hypotheses, 2))
     np.add.at(columns[:, 0], owner, np.log(np.minimum(counts, cap) + 0.5))
     np.add.at(columns[:, 1], owner, -(counts <= 1).astype(np.float64))
-    return _with(corpus, ("frequency", "rare"), columns)
+    return record(corpus, _with(corpus, ("frequency", "rare"), columns), "frequency", cap=cap)
 
 
 def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
@@ -58,9 +62,10 @@ def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
 
     if corpus.texts is None:
         raise CapabilityError("the feature 'agreement' needs the texts of the hypotheses and these lists carry none")
+    check_count("'evidence' of the feature 'agreement'", evidence)
     kind = look_up(METRICS, metric, "metric")
     losses = expected_losses(kind(), corpus.texts, corpus.offsets, _by_place(corpus), evidence=evidence)
-    return _with(corpus, ("agreement",), -losses)
+    return record(corpus, _with(corpus, ("agreement",), -losses), "agreement", metric=metric, evidence=evidence)
 
 
 def _by_place(corpus: NBest) -> Floats:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, FormatError, ParameterError, _known, look_up
+from nbest.errors import CapabilityError, FormatError, ParameterError, _known, look_up, need_kind
 from nbest.files import read_bytes
 from nbest.formats import (
     cdec,
@@ -94,12 +94,13 @@ def read_any(path: str | Path, format: str | None = None, **options: Any) -> NBe
         head = _head(path, options)
         found = (sniff_forests(path, head), _by_contents(FORMATS, path, head))
         suffix = _by_suffix(FORMATS, path) or _by_suffix(FOREST_FORMATS, path)
-        format = found[0] or found[1] or suffix or _unknown(path, head, _ALL, "n-best lists or forests")
-    return _read(_ALL, path, format, options)
+        format = found[0] or found[1] or suffix or _unknown(path, head, _all(), "n-best lists or forests")
+    return _read(_all(), path, format, options)
 
 
 def write(corpus: NBest, path: str | Path, format: str | None = None, **options: Any) -> None:
     """Write n-best lists; without `format` it is the one of the suffix, or jsonl. `-` is standard output."""
+    need_kind("write", "corpus", corpus, NBest)
     chosen = look_up(FORMATS, (_by_suffix(FORMATS, path) or "jsonl") if format is None else format, "format")
     if chosen.write is None:
         writable = ", ".join(name for name, each in FORMATS.items() if each.write is not None)
@@ -113,6 +114,7 @@ def write_forests(forests: Forests, path: str | Path, format: str | None = None,
 
     Formats of one forest a file make a directory of files of several forests.
     """
+    need_kind("write_forests", "forests", forests, Forests)
     name = (_by_suffix(FOREST_FORMATS, path) or "forests") if format is None else format
     chosen = look_up(FOREST_FORMATS, name, "format")
     _check_options(chosen.write, chosen.name, options)
@@ -134,11 +136,13 @@ def format_of_target(path: str | Path, format: str | None = None) -> str | None:
     """The format that something is to be written in: `format`, or that of the longest suffix that fits (lists before
     forests), or None where the suffix says nothing."""
     if format is not None:
-        return look_up(_ALL, format, "format").name
-    return _by_suffix(_ALL, path)
+        return look_up(_all(), format, "format").name
+    return _by_suffix(_all(), path)
 
 
-_ALL: dict[str, Format | ForestFormat] = {**FORMATS, **FOREST_FORMATS}
+def _all() -> dict[str, Format | ForestFormat]:
+    """Formats of lists and of forests, those that were added since included."""
+    return {**FORMATS, **FOREST_FORMATS}
 
 
 def _head(path: str | Path, options: dict[str, Any]) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from nbest.corpus import NBest, Texts
-from nbest.errors import CapabilityError, FormatError
+from nbest.errors import CapabilityError, FormatError, shown
 from nbest.files import decode, read_bytes, split_lines
 from nbest.types import Floats
 
@@ -67,15 +67,6 @@ def number(path: str | Path, line: int | None, what: str, text: str) -> float:
 def is_number(text: str) -> bool:
     """Whether `text` is written as a decimal number (which may still be too large to be finite)."""
     return _NUMBER(text) is not None
-
-
-def shown(text: object) -> str:
-    """A piece of input for an error message, cut when it is long."""
-    try:
-        piece = repr(text)
-    except RecursionError:  # lists in lists in lists
-        piece = "something nested very deeply"
-    return piece if len(piece) <= 60 else f"{piece[:57]}..."
 
 
 def head_lines(head: bytes) -> list[str]:

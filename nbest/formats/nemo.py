@@ -30,7 +30,7 @@ def read_nemo(
     if beam is not None and beam < 1:
         raise ParameterError(f"'beam' of read_nemo must be >= 1, got {beam}")
     lines = lines_of(path, data, "lines of 'text TAB score'")
-    where = _beside(path) if manifest is None else Path(manifest)
+    where = manifest_of(path) if manifest is None else Path(manifest)
     if manifest is None and not where.is_file():
         raise FormatError(path, None, f"NeMo beams need their manifest: say where with manifest=, or put it at {where}")
     segments = _read_manifest(where)
@@ -46,7 +46,7 @@ def read_nemo(
     return builder.build()
 
 
-def _beside(path: str | Path) -> Path:
+def manifest_of(path: str | Path) -> Path:
     return Path(f"{path}.manifest.json")
 
 
@@ -99,7 +99,7 @@ def write_nemo(
             file.write(line.encode())
     if str(path) == "-" and manifest is None:
         return
-    with replacing(_beside(path) if manifest is None else manifest) as file:
+    with replacing(manifest_of(path) if manifest is None else manifest) as file:
         for i, name in enumerate(corpus.ids):
             entry = {"audio_filepath": name}
             if corpus.references is not None:

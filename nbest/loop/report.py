@@ -10,6 +10,8 @@ from nbest.files import write_text
 from nbest.loop.folder import Folder
 from nbest.studies.base import plain
 from nbest.studies.charts import LineChart, Series
+from nbest.studies.markdown import escaped
+from nbest.studies.markdown import row as row_of
 from nbest.studies.picture import Picture
 from nbest.studies.svg import COLOURS
 
@@ -100,14 +102,14 @@ def _markdown(rows: list[dict[str, Any]], config: Mapping[str, Any], result: Map
     head = ("round", "dev", "held out", "dev as training saw it", "new", "missed", "pool", "decoding s", "training s")
     keys = ("round", "dev", "heldout", "trained_dev", "new", "missed", "pool", "decode_seconds", "train_seconds")
     lines = [head, ["---"] * len(head), *([_cell(row[key]) for key in keys] for row in rows)]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    table = "\n".join(row_of(list(line)) for line in lines)
     state = (
         "still running, or stopped: resume it"
         if result is None
         else (f"ended: {result['reason']}; the weights that round {result['chosen'] + 1} decoded with were chosen")
     )
-    what = "\n".join(f"- {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in config.items())
-    return f"# Outer loop\n\n{state}\n\n{table}\n\n![curve](curve.svg)\n\n## What was run\n\n{what}\n"
+    what = "\n".join(f"- {escaped(f'{key}: {json.dumps(value, ensure_ascii=False)}')}" for key, value in config.items())
+    return f"# Outer loop\n\n{escaped(state)}\n\n{table}\n\n![curve](curve.svg)\n\n## What was run\n\n{what}\n"
 
 
 def _cell(value: Any) -> str:

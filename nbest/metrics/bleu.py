@@ -11,6 +11,7 @@ from nbest import segments
 from nbest.corpus.texts import Texts
 from nbest.errors import ParameterError, look_up
 from nbest.jets import Value, minimum_zero, sigmoid
+from nbest.limits import LONGEST, check_count
 from nbest.metrics import ngrams
 from nbest.metrics.rates import FLOOR, smooth_log_rate
 from nbest.metrics.references import flatten, ranks
@@ -52,8 +53,7 @@ class BLEU:
         look_up(SMOOTHING, self.smooth_method, "smooth_method")
         if self.smooth_value is not None and not self.smooth_value >= 0:
             raise ParameterError(f"'smooth_value' of BLEU must be >= 0, got {self.smooth_value}")
-        if self.max_ngram_order < 1:
-            raise ParameterError(f"'max_ngram_order' of BLEU must be >= 1, got {self.max_ngram_order}")
+        check_count("'max_ngram_order' of BLEU", self.max_ngram_order, 1, LONGEST)
 
     @property
     def stat_names(self) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ import numpy as np
 from nbest import segments
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, characters
-from nbest.errors import ParameterError
 from nbest.jets import Value, log
+from nbest.limits import LONGEST, check_count
 from nbest.metrics import ngrams
 from nbest.metrics.rates import FLOOR, smooth_rate
 from nbest.metrics.references import flatten, ranks
@@ -46,9 +46,9 @@ class CHRF:
     higher_is_better = True
 
     def __post_init__(self) -> None:
-        for option, least in (("char_order", 1), ("word_order", 0), ("beta", 0)):
-            if getattr(self, option) < least:
-                raise ParameterError(f"'{option}' of {self.name} must be >= {least}, got {getattr(self, option)}")
+        check_count("'word_order' of chrF", self.word_order, 0, LONGEST)
+        check_count(f"'char_order' of {self.name}", self.char_order, 1, LONGEST)
+        check_count(f"'beta' of {self.name}", self.beta, 0)
 
     @property
     def name(self) -> str:

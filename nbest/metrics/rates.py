@@ -76,8 +76,8 @@ class Accuracy:
 
 def versioned(references: int, **options: object) -> str:
     """A signature in sacrebleu's form for a metric of our own: `nrefs:1|key:value|...|version:nbest-0.1.0`."""
-    from importlib.metadata import version
+    from nbest import __version__
 
-    said = {"nrefs": "var" if references == -1 else references, **options, "version": f"nbest-{version('nbest')}"}
+    said = {"nrefs": "var" if references == -1 else references, **options, "version": f"nbest-{__version__}"}
     words = {True: "yes", False: "no"}
     return "|".join(f"{key}:{words[value] if isinstance(value, bool) else value}" for key, value in said.items())

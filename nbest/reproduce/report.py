@@ -11,6 +11,7 @@ from typing import Any
 
 from nbest.files import write_text
 from nbest.studies.base import plain
+from nbest.studies.markdown import escaped, row
 from nbest.studies.picture import Picture
 
 Cell = str | float | int | None
@@ -33,10 +34,10 @@ class Table:
 
     def markdown(self) -> str:
         """The table, the paper's own below it, and the notes."""
-        parts = [f"## {self.title}", _grid(self.columns, self.rows)]
+        parts = [f"## {escaped(self.title)}", _grid(self.columns, self.rows)]
         if self.paper:
             parts += ["In the paper:", _grid(self.paper_columns or self.columns, self.paper)]
-        return "\n\n".join([*parts, *self.notes]) + "\n"
+        return "\n\n".join([*parts, *map(escaped, self.notes)]) + "\n"
 
     def content(self) -> dict[str, Any]:
         """The same for JSON."""
@@ -83,11 +84,14 @@ class Report:
 
     def markdown(self, head: Mapping[str, Any]) -> str:
         """The whole report as Markdown."""
-        parts = [f"# {head['citation']}", _ran(head)]
+        parts = [f"# {escaped(head['citation'])}", _ran(head)]
         parts += [table.markdown() for table in self.tables]
-        parts += [f"## {figure.title}\n\n![{figure.title}]({figure.name}.svg)\n" for figure in self.figures]
+        titles = [(escaped(figure.title), figure.name) for figure in self.figures]
+        parts += [f"## {title}\n\n![{title}]({name}.svg)\n" for title, name in titles]
         if self.differences:
-            parts.append("## What differs from the paper\n\n" + "".join(f"- {each}\n" for each in self.differences))
+            parts.append(
+                "## What differs from the paper\n\n" + "".join(f"- {escaped(each)}\n" for each in self.differences)
+            )
         parts.append(_steps(head))
         return "\n".join(parts)
 
@@ -108,16 +112,12 @@ def _steps(head: Mapping[str, Any]) -> str:
         (step["name"], "not run" if step["seconds"] is None else f"{step['seconds']:.1f}") for step in head["steps"]
     ]
     versions = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
-    return f"## What was run\n\n{_grid(('step', 'seconds'), rows)}\n\n{versions}\n"
+    return f"## What was run\n\n{_grid(('step', 'seconds'), rows)}\n\n{escaped(versions)}\n"
 
 
 def _grid(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    lines = [_line(columns), _line(["---"] * len(columns)), *(_line([_shown(cell) for cell in row]) for row in rows)]
-    return "\n".join(lines)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    lines = [list(columns), ["---"] * len(columns), *([_shown(cell) for cell in cells] for cells in rows)]
+    return "\n".join(row(line) for line in lines)
 
 
 def _shown(cell: Cell) -> str:

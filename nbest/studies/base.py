@@ -18,11 +18,14 @@ from nbest.corpus import Forests, NBest
 from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, look_up
 from nbest.features import within_scale
 from nbest.files import write_text
+from nbest.limits import check_count
 from nbest.model import LogLinear
 from nbest.studies.picture import Picture
 from nbest.trainers import TRAINERS
 from nbest.trainers.base import signature_of
 from nbest.types import Floats
+
+_POINTS = 1_000_000  # weights that a study may try of a feature
 
 Progress = Callable[[int, int], None] | None
 
@@ -134,8 +137,7 @@ class Held:
         By default two units to each side, a unit being what gives the feature as much say as the strongest one has (one
         standard deviation within lists where all weights are 0).
         """
-        if points < 2:
-            raise ParameterError(f"'points' of a study must be >= 2, got {points}")
+        check_count("'points' of a study", points, 2, _POINTS)
         self.corpus.column(name)
         scale = within_scale(self.corpus)
         own = scale[self.corpus.feature_names.index(name)]

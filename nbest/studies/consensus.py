@@ -15,6 +15,7 @@ from nbest.decisions import consensus as decide
 from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import NgramStats, ngram_stats
+from nbest.limits import LONGEST, check_count
 from nbest.metrics import BLEU
 from nbest.metrics.rates import percent
 from nbest.model import LogLinear
@@ -136,8 +137,7 @@ def consensus(
     counts see all. The list of `segment` (the first that the feature can change, if none is given) is shown with what
     1-best and consensus decoding choose from it. Cost: a pass over the lists for each of `points` weights.
     """
-    if order < 1:
-        raise ParameterError(f"'order' of the study consensus must be >= 1, got {order}")
+    check_count("'order' of the study consensus", order, 1, LONGEST)
     if not gamma >= 0:
         raise ParameterError(f"'gamma' of the study consensus must be >= 0, got {gamma}")
     if corpus.references is None or corpus.texts is None:

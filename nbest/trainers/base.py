@@ -13,8 +13,9 @@ import numpy as np
 from nbest import segments
 from nbest.corpus import Forests, NBest
 from nbest.decisions import first, oracle
-from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, _known
+from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, _known, need_kind
 from nbest.features import within_scale
+from nbest.features.recipes import with_recipes
 from nbest.forests.edge_stats import bleu_edge_stats
 from nbest.forests.expectations import expectations, variances
 from nbest.forests.kbest import kbest
@@ -199,6 +200,7 @@ def prepare(
 
     `sparse`: the trainer takes sparse features; without `sparse_scale` they are not measured and their scale is 1.
     """
+    need_kind(trainer, "corpus", corpus, NBest)
     stats, metric = corpus.need_stats()
     if heldout is not None:
         _check_heldout(corpus, heldout)
@@ -225,6 +227,7 @@ def prepare(
 
 def prepare_forests(forests: Forests, trainer: str, heldout: NBest | Forests | None = None) -> ForestProblem:
     """Check that forests can be trained on and the held-out ones scored, and measure the features."""
+    need_kind(trainer, "forests", forests, Forests)
     metric = forests.need_metric()
     forests.need_words(trainer)
     if heldout is not None:
@@ -295,6 +298,7 @@ def forest_corpus_scale(forests: Forests, within: Floats) -> Floats:
 
 def _check_heldout(corpus: NBest | Forests, heldout: NBest | Forests) -> None:
     """Complain of held-out lists before the training and not after it."""
+    need_kind("fit", "heldout", heldout, NBest, Forests)
     if heldout.metric is None or (isinstance(heldout, NBest) and heldout.stats is None):
         raise CapabilityError("the held-out data have no statistics yet; call heldout.with_metric(metric, references)")
     missing = [name for name in corpus.feature_names if name not in heldout.feature_names]
@@ -335,7 +339,7 @@ def finished(
     *,
     dev: float | None = None,
 ) -> LogLinear:
-    """The model with its dev and held-out scores, and with what is said of the trainer in its file.
+    """The model with its dev and held-out scores, the recipes of the lists, and what its file says of the trainer.
 
     With `dev`, the score on all lists to train on, `corpus` may be some of them.
     """
@@ -345,6 +349,7 @@ def finished(
         scores["heldout"] = score_of(model, heldout)
     return replace(
         model,
+        features=with_recipes(corpus.recipes, model.features) if isinstance(corpus, NBest) else model.features,
         metric=signature_of(corpus),
         trainer=describe(trainer),
         scores_=scores,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, ParameterError, look_up
+from nbest.errors import CapabilityError, ParameterError, look_up, need_kind
 from nbest.forests.derivations import forests_of
 from nbest.metrics import BLEU
 from nbest.model import LogLinear
@@ -54,6 +54,7 @@ class MaxCoBLEU:
     def fit(self, corpus: NBest | Forests, heldout: NBest | Forests | None = None) -> LogLinear:
         """Learn weights from forests or lists with BLEU as their metric."""
         self._check()
+        need_kind("MaxCoBLEU", "corpus", corpus, NBest, Forests)
         forests = corpus if isinstance(corpus, Forests) else _as_forests(corpus)
         problem = prepare_forests(forests, "MaxCoBLEU", heldout)
         metric = problem.metric
@@ -63,7 +64,8 @@ class MaxCoBLEU:
         shard = NgramShard.of(forests, metric, problem.scale, single=forests.features.size > SINGLE)
         begin = problem.start(self._start(corpus))
         self.result_ = self._run(problem, shard, begin, heldout)
-        return finish(self, problem, self.result_, heldout, calibrate=False)
+        model = finish(self, problem, self.result_, heldout, calibrate=False)
+        return replace(model, features=corpus.recipes) if isinstance(corpus, NBest) else model
 
     def _start(self, corpus: NBest | Forests) -> dict[str, float] | None:
         if isinstance(self.start, str):

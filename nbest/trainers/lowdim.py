@@ -10,7 +10,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, ParameterError, _known
+from nbest.errors import CapabilityError, ParameterError, _known, need_kind
 from nbest.features.bags import check_view
 from nbest.features.lowdim import NAME, cosines, need_texts, recipe
 from nbest.features.standardise import within_scale
@@ -213,6 +213,9 @@ def check_lists(corpus: NBest, heldout: NBest | None) -> None:
             "LowDim scores whole outputs, which edges of a forest are not; "
             "read lists out of the forests first (nbest convert FORESTS LISTS --top 100)"
         )
+    need_kind("LowDim", "corpus", corpus, NBest)
+    if heldout is not None:
+        need_kind("fit", "heldout", heldout, NBest)
     if NAME in corpus.feature_names:
         raise CapabilityError(f"these lists have a feature {NAME!r} already; leave it out (--drop {NAME})")
     need_texts(corpus)

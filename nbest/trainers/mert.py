@@ -10,6 +10,7 @@ import numpy as np
 from nbest import parallel
 from nbest.corpus import Forests, NBest
 from nbest.errors import ParameterError, _known
+from nbest.limits import check_count
 from nbest.model import LogLinear
 from nbest.optimisers.forest_lines import ForestLines
 from nbest.optimisers.line_search import Lines
@@ -17,6 +18,8 @@ from nbest.optimisers.result import Result
 from nbest.randomness import generator
 from nbest.trainers.base import FLAT, ForestProblem, Problem, finish, flat, prepare, prepare_forests
 from nbest.types import Bools, Floats
+
+_MOST = 10**6  # restarts, hops and so on
 
 _GAIN = 1e-9  # a move must gain more than this
 _COLLAPSED = 1.0 - 1e-6  # share of one feature in all scores at which weights count as collapsed
@@ -76,8 +79,7 @@ class MERT:
 
     def _check(self, problem: Problem | ForestProblem) -> None:
         for name, least in (("restarts", 0), ("hops", 0), ("elite", 1), ("directions", 0)):
-            if getattr(self, name) < least:
-                raise ParameterError(f"'{name}' of MERT must be >= {least}, got {getattr(self, name)}")
+            check_count(f"'{name}' of MERT", getattr(self, name), least, _MOST)
         if self.restarts == 0 and self.start is None:
             raise ParameterError("MERT needs 'restarts' >= 1 or weights to 'start' from, got neither")
         if self.ascent not in ("first", "best"):

@@ -10,6 +10,7 @@ import numpy as np
 
 from nbest.corpus import NBest
 from nbest.errors import ParameterError, _known
+from nbest.limits import check_count
 from nbest.model import LogLinear
 from nbest.optimisers.choices import totals_of
 from nbest.optimisers.result import Result
@@ -17,6 +18,8 @@ from nbest.randomness import generator
 from nbest.trainers.base import FLAT, Problem, finish, flat, prepare
 from nbest.trainers.lists import on_lists
 from nbest.types import Floats
+
+_POINTS = 10**6  # of an axis of the grid
 
 _BATCH = 64
 
@@ -43,6 +46,7 @@ class GridSearch:
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
         problem = prepare(corpus, "GridSearch", heldout)
+        check_count("'points' of GridSearch", self.points, -_POINTS, _POINTS)
         if self.points < 2 or not self.low < self.high:
             raise ParameterError(f"GridSearch needs 'points' >= 2 and 'low' < 'high', got {self}")
         useful = [name for name, scale in zip(problem.names, problem.scale, strict=True) if scale > 0]

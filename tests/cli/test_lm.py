@@ -116,7 +116,8 @@ def test_a_tuned_model_remembers_its_language_model(run: Run, folder: Path) -> N
     assert ran.code == 0, ran.err
     model = nbest.load("m.json")
     assert {"own", "own_oov"} < set(model.weights)
-    assert model.features[0]["path"] == "own.nlm"
+    assert '"path": "own.nlm"' in (folder / "m.json").read_text()
+    assert model.features[0]["path"] == str((folder / "own.nlm").resolve())
     assert run("rerank", "test.nbest", "--model", "m.json").code == 0
     assert run("train", "lm", "test.ref", "--order", "3", "-o", "own.nlm").code == 0
     other = run("rerank", "test.nbest", "--model", "m.json")

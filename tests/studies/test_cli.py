@@ -122,7 +122,7 @@ def test_bad_arguments_are_one_message_and_write_nothing(
 def test_a_study_does_not_write_over_its_lists(folder: Path) -> None:
     corpus = nbest.read("dev.nbest").with_references(nbest.read_references("dev.ref", 40))
     nbest.write(corpus, "starts.jsonl")
-    assert "its own lists" in refusal("starts", "starts.jsonl", "--metric", "wer")
+    assert "which is read; name another output" in refusal("starts", "starts.jsonl", "--metric", "wer")
 
 
 def test_the_command_imports_nothing_heavy() -> None:

@@ -1,0 +1,22 @@
+"""What decisions are given, checked: a model first, then the lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbest.corpus import Forests, NBest
+from nbest.errors import ParameterError, need_kind
+
+
+def check_arguments(decision: str, model: Any, corpus: Any) -> None:
+    """Complain of a model and lists that are swapped, or are neither."""
+    if isinstance(model, NBest | Forests) or not (model is None or hasattr(model, "scores")):
+        order = f"; call {decision}(model, corpus)"
+        raise ParameterError(f"'model' of {decision} must be a model, got {type(model).__name__}{order}")
+    need_kind(decision, "corpus", corpus, NBest)
+
+
+def need_model(decision: str, model: Any) -> None:
+    """Complain where there is no model and one is needed."""
+    if model is None:
+        raise ParameterError(f"'model' of {decision} must be a model, got None")
