@@ -48,7 +48,7 @@ ngram 3=1
 
 def of_forests() -> None:
     """Semirings, samples, pruning, derivatives and nodes that are split."""
-    forests = toy_forests(1)
+    forests = toy_forests(2)
     scores = np.random.default_rng(1).normal(size=forests.edges)
     for semiring in SEMIRINGS.values():
         _semiring(semiring(), forests, scores)

@@ -73,13 +73,16 @@ def texts_after_blanks(lines: list[str]) -> dict[str, str] | None:
     return texts
 
 
+_NAME = re.compile(r"(?=.*[0-9])(?:[A-Za-z]|[^A-Za-z]*[_-]).*")  # no ordinal, percentage or plain number
+
+
 def ids_before_blanks(lines: list[str]) -> list[str] | None:
-    """The first words of lines where they look like ids: all different, each with a digit and something else than
-    digits and signs of numbers, and at least half of one shape (`utt1`, `utt2`; `1089-134686-0000`); else None."""
+    """The first words of lines where they look like ids (`utt1`, `utt2`; `1089-134686-0000`): all different, none of
+    them in any text, each with a digit and a letter in front or `-` or `_`, at least half of one shape; else None."""
     texts = texts_after_blanks(lines)
-    if texts is None or len(texts) < 2 or not any(texts.values()):
+    if texts is None or len(texts) < 2 or not any(texts.values()) or not all(map(_NAME.fullmatch, texts)):
         return None
-    if not all(re.search(r"[0-9]", name) and re.search(r"[A-Za-z_-]", name) for name in texts):
+    if any(word in texts for text in texts.values() for word in text.split()):
         return None
     shapes = Counter(re.sub(r"[0-9]+", "0", re.sub(r"[A-Za-z]+", "a", name)) for name in texts)
     return list(texts) if 2 * max(shapes.values()) >= len(texts) else None

@@ -27,12 +27,11 @@ from nbest.objectives import Likelihood, Shard, scales, value_and_gradient
 from nbest.objectives.forest_shard import ForestShard
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
+from nbest.trainers.differing import STRINGS, losses_differ, strings_differ
 from nbest.trainers.sharpness import decision_gamma
 from nbest.types import Floats, Ints, Metric
 
 SINGLE = 1 << 20  # entries from which features are kept in float32
-_FEW = 20  # forests whose strings are looked at together
-_STRINGS = 100  # how many strings of a forest calibrate its posterior
 
 
 class _Scaled:
@@ -237,40 +236,12 @@ def prepare_forests(forests: Forests, trainer: str, heldout: NBest | Forests | N
     scale = forest_scale(forests)
     if not (scale > 0).any():
         raise CapabilityError(f"{trainer} cannot learn: no feature differs between the derivations of any forest")
-    if not _strings_differ(forests):
+    if not strings_differ(forests):
         raise CapabilityError(
             f"{trainer} cannot learn: in every forest all strings have the same loss by {metric.name}; "
             "are the references right? If so, give larger forests or another metric"
         )
     return ForestProblem(forests, metric, scale)
-
-
-def losses_differ(corpus: NBest) -> bool:
-    """Whether in any list two hypotheses have different losses."""
-    stats, metric = corpus.need_stats()
-    losses = metric.losses(stats)
-    first = np.repeat(corpus.offsets[:-1], corpus.lengths)
-    return bool((losses != losses[first]).any())
-
-
-def _strings_differ(forests: Forests) -> bool:
-    """Whether in any forest two strings have different losses; at most `_STRINGS` of each are looked at."""
-    if forests.stats is not None:  # no references need to be there
-        return bool((variances(forests, np.zeros(forests.edges), forests.stats.sum(axis=1)) > 0).any())
-    for low in range(0, len(forests), _FEW):
-        some = forests.select(np.arange(low, min(low + _FEW, len(forests))))
-        if losses_differ(kbest(some, np.zeros(some.edges), _STRINGS, distinct=True).lists()):
-            return True
-    return False
-
-
-def flat(problem: Problem | ForestProblem, weights: Floats, value: float) -> bool:
-    """Whether these scaled weights, their negatives and none at all have this score: a hint that all weights have."""
-    return all(problem.score(sign * weights) == value for sign in (0.0, -1.0, 1.0))
-
-
-FLAT = "the metric is the same for all weights that were tried; those to start from are kept, 0 where none are given"
-"""What a search says that ends with the status "flat"."""
 
 
 def forest_scale(forests: Forests) -> Floats:
@@ -371,7 +342,7 @@ def calibrated(problem: Problem | ForestProblem, scaled: Floats) -> LogLinear:
     Rounding may tell apart hypotheses whose scores are equal; a power of two is never rounded.
     """
     if isinstance(problem, ForestProblem):
-        lists = problem.lists(scaled, _STRINGS)
+        lists = problem.lists(scaled, STRINGS)
         problem = Problem(lists, problem.metric, lists.need_stats()[0], problem.scale)
     model = problem.model(scaled)
     choice = model.predict(problem.corpus)

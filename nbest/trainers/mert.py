@@ -16,7 +16,8 @@ from nbest.optimisers.forest_lines import ForestLines
 from nbest.optimisers.line_search import Lines
 from nbest.optimisers.result import Result
 from nbest.randomness import generator
-from nbest.trainers.base import FLAT, ForestProblem, Problem, finish, flat, prepare, prepare_forests
+from nbest.trainers.base import ForestProblem, Problem, finish, prepare, prepare_forests
+from nbest.trainers.differing import FLAT, flat
 from nbest.types import Bools, Floats
 
 _MOST = 10**6  # restarts, hops and so on

@@ -15,7 +15,8 @@ from nbest.model import LogLinear
 from nbest.optimisers.choices import totals_of
 from nbest.optimisers.result import Result
 from nbest.randomness import generator
-from nbest.trainers.base import FLAT, Problem, finish, flat, prepare
+from nbest.trainers.base import Problem, finish, prepare
+from nbest.trainers.differing import FLAT, flat
 from nbest.trainers.lists import on_lists
 from nbest.types import Floats
 

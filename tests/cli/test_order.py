@@ -36,7 +36,7 @@ def _fairseq(names: list[str]) -> dict[str, str]:
 
 
 def _espnet(names: list[str]) -> dict[str, str]:
-    place = "output.1/1best_recog"
+    place = "x/output.1/1best_recog"
     return {
         f"{place}/text": "".join(f"{n} {TEXTS[n[-1]]}\n" for n in names),
         f"{place}/score": "".join(f"{n} -1\n" for n in names),
@@ -87,8 +87,7 @@ def put(names: list[str], make: Callable[[list[str]], dict[str, str]]) -> str:
     for name, text in make(names).items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text)
-    first = next(iter(make(names)))
-    return first if "/" not in first else "x" if first.startswith("x/") else "."
+    return Path(next(iter(make(names)))).parts[0]
 
 
 def expected() -> float:

@@ -16,7 +16,7 @@ from nbest.metrics import BLEU, METRICS, External, make_metric
 from nbest.model import LogLinear
 from nbest.testing import toy_lists, with_scaled
 from nbest.trainers import MERT
-from nbest.trainers.base import losses_differ
+from nbest.trainers.differing import losses_differ
 
 pytestmark = pytest.mark.filterwarnings("ignore:MERT. the weights collapsed")
 

@@ -13,7 +13,7 @@ from nbest.features import within_scale
 from nbest.model import LogLinear
 from nbest.testing import toy_lists
 from nbest.trainers import GridSearch, RandomSearch
-from nbest.trainers.base import losses_differ
+from nbest.trainers.differing import losses_differ
 
 
 def sign_of(corpus):
