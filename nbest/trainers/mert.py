@@ -21,6 +21,7 @@ from nbest.trainers.differing import FLAT, flat
 from nbest.types import Bools, Floats
 
 _MOST = 10**6  # restarts, hops and so on
+_NEAR = 1e-6  # how far from a point its ties are broken, in units of its weights
 
 _GAIN = 1e-9  # a move must gain more than this
 _COLLAPSED = 1.0 - 1e-6  # share of one feature in all scores at which weights count as collapsed
@@ -287,8 +288,7 @@ class _Search:
             return False
         if any(self._value(weights) != reached[0] for weights in starts):
             return False
-        scaled = self._scaled(starts[-1])
-        return flat(self.problem, scaled, self.problem.score(scaled))
+        return flat(self.problem, self._scaled(starts[-1]), self.problem.sign * reached[0])
 
     def _unchanged(self, history: tuple[dict[str, float], ...]) -> Result:
         weights = self._scaled(self.given)
@@ -300,9 +300,21 @@ class _Search:
         scaled[self.useful] = weights
         return scaled
 
+    def _beside(self, weights: Floats) -> tuple[Floats, float]:
+        """The best of a point and those close to it, and its value: at the point hypotheses tie or nearly so, and the
+        search took another one of them than the first."""
+        size = _NEAR * np.abs(weights).mean()
+        steps = [sign * size * self._axis(d) for d in np.flatnonzero(self.free) for sign in (1, -1)]
+        near = [self._scaled(self._allowed(each)) for each in (weights, *(weights + step for step in steps))]
+        values = [self.problem.score(each) for each in near]
+        best = int(np.argmax(self.problem.sign * np.array(values)))
+        return near[best], values[best]
+
     def _result(self, best: _Point, history: tuple[dict[str, float], ...]) -> Result:
         weights = self._scaled(best.weights)
         value = self.problem.score(weights)
+        if self.problem.sign * value < best.value - _GAIN:
+            weights, value = self._beside(best.weights)
         share = np.abs(best.weights) / max(np.abs(best.weights).sum(), 1e-300)
         status, message = "converged", f"no coordinate gains from the best of {len(history)} starts"
         counting = self.free | (self.given != 0)  # a feature frozen at 0 was not meant to count

@@ -12,7 +12,7 @@ from strategies import lists
 from nbest.corpus import NBest, Texts
 from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.features import within_scale
-from nbest.metrics import BLEU, METRICS, External, make_metric
+from nbest.metrics import BLEU, F1, METRICS, External, make_metric
 from nbest.model import LogLinear
 from nbest.testing import toy_lists, with_scaled
 from nbest.trainers import MERT
@@ -80,6 +80,17 @@ def test_never_below_a_start(corpus, start, seed):
     assert value >= beside(corpus, start) - 1e-9
     assert all(value >= sign_of(corpus) * end["value"] - 1e-9 for end in trainer.result_.history)
     assert len(trainer.result_.history) == 3
+
+
+def test_a_tie_that_no_search_breaks_is_broken_at_the_end():
+    """The second and fourth hypotheses tie along (0, 2, -1), and the search took the better for the first of them."""
+    rows = [[0, -2, 0], [-3, 1, 1], [0, -3, 0], [-3, 0, -1], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, -1, 0]]
+    stats = [[0, 0, 0]] * 3 + [[1, 1, 1]] + [[0, 0, 0]] * 3 + [[0, 0, 1]]
+    offsets, names, ids = np.array([0, 4, 6, 8]), ("f0", "f1", "f2"), ("0", "1", "2")
+    corpus = NBest(offsets, np.array(rows, float), names, ids, stats=np.array(stats, float), metric=F1())
+    trainer = MERT(restarts=2, hops=1, start={"f0": 0.0, "f1": 2.0, "f2": -1.0}, seed=90)
+    model = trainer.fit(corpus)
+    assert trainer.result_.value == 100.0 == corpus.score(model.predict(corpus))
 
 
 def beside(corpus, weights):
