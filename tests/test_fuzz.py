@@ -86,8 +86,8 @@ def _make(folder: Path) -> Mapping[Path, Path]:
     ],
 )
 def test_defects_are_seen(read: Callable[[Path], None], outcomes: set[str], defect: str | None) -> None:
-    cases = 15 if read is _slow else 300
-    tally = fuzz("own", cases, 3, processes=2, seconds=0.3, kinds={"own": Kind(_make, read, 1)})
+    cases, seconds = (15, 0.5) if read is _slow else (300, 60.0)
+    tally = fuzz("own", cases, 3, processes=2, seconds=seconds, kinds={"own": Kind(_make, read, 1)})
     assert tally.counts.total() == cases
     assert set(tally.counts) <= outcomes
     assert defect is None or tally.counts[defect] > 0

@@ -87,7 +87,7 @@ class _Share:
             return
         if self.at.value != self.seen:
             self.seen, self.since = int(self.at.value), time.monotonic()
-        elif time.monotonic() - self.since > seconds:
+        elif time.monotonic() - self.since > seconds and self.seen < len(self.cases):
             self.child.kill()
             self._over(HUNG, f"more than {seconds:g} s")
 
@@ -99,17 +99,16 @@ class _Share:
             self._over(CRASHED, f"exit {self.child.exitcode}")
 
     def _over(self, outcome: str, said: str) -> None:
-        """Go on after a case that ended the child; outcomes between the last report and it are lost, so tried again."""
+        """Go on after a case that ended the child; what it had not told of the cases before is tried again."""
         self.child.join()
         last = int(self.at.value)
-        self.tally.counts[outcome] += 1
-        self.tally.odd.append((self.cases[last], outcome, said))
-        again = (
-            run_trials(self.trial, self.cases[self.begin : last], memory=self.memory) if last > self.begin else Tally()
-        )
-        self.tally.add(again)
+        if last < len(self.cases):
+            self.tally.counts[outcome] += 1
+            self.tally.odd.append((self.cases[last], outcome, said))
+        if last > self.begin:
+            self.tally.add(run_trials(self.trial, self.cases[self.begin : last], memory=self.memory))
         self.begin = last + 1
-        if self.begin == len(self.cases):
+        if self.begin >= len(self.cases):
             self.alive = False
         else:
             self.start()
