@@ -78,6 +78,15 @@ def need_kind(owner: str, argument: str, value: object, *kinds: type) -> None:
         raise ParameterError(f"{argument!r} of {owner} must be {wanted}, got {type(value).__name__}")
 
 
+def need_metric(owner: str, value: object) -> None:
+    """A `ParameterError` where something else stands in the place of a metric."""
+    if not callable(getattr(value, "stats", None)):
+        hint = f"; nbest.make_metric({value!r}) makes one" if isinstance(value, str) and len(value) < 20 else ""
+        raise ParameterError(
+            f"'metric' of {owner} must be a metric, such as nbest.BLEU(), got {type(value).__name__}{hint}"
+        )
+
+
 def look_up(family: Mapping[str, T], name: str, kind: str) -> T:
     """`family[name]`, or a `ParameterError` that lists the known names and the nearest."""
     if name in family:

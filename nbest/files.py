@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from nbest.errors import FormatError
+from nbest.errors import FormatError, NbestError
 from nbest.unpacking import read_stream, unpack
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -32,9 +32,9 @@ def read_bytes(path: str | Path) -> bytes:
             return unpack("standard input", read_stream("standard input", sys.stdin.buffer))
         with open(path, "rb") as file:
             return unpack(path, read_stream(path, file))
+    except NbestError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
         raise FormatError(path, None, f"cannot be read: {reason_of(error)}") from None
     except MemoryError:
         raise FormatError(path, None, "does not fit in memory") from None

@@ -43,7 +43,8 @@ def _is_copy(column: Floats, losses: Floats, offsets: Ints) -> bool:
     order = np.lexsort((losses, owners))
     inside = np.diff(owners[order]) == 0
     steps = np.diff(losses[order])[inside]
-    change = np.diff(column[order])[inside]
+    with np.errstate(over="ignore"):  # of the largest numbers: infinite, which is a step too
+        change = np.diff(column[order])[inside]
     tolerance = 1e-6 * (np.abs(change).max(initial=0.0))
     if (steps > 0).sum() < _PAIRS or (np.abs(change[steps == 0]) > tolerance).any():
         return False

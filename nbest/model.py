@@ -64,7 +64,11 @@ class LogLinear:
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
-        values = np.fromiter(self.weights.values(), np.float64, len(self.weights))
+        need_kind("LogLinear", "weights", self.weights, Mapping)
+        try:
+            values = np.fromiter(self.weights.values(), np.float64, len(self.weights))
+        except (TypeError, ValueError):
+            raise ParameterError("weights of LogLinear must be numbers by name, and one of them is none") from None
         odd = np.flatnonzero(~np.isfinite(values))
         if len(odd):
             name, weight = list(self.weights.items())[odd[0]]
@@ -278,6 +282,7 @@ def load(path: str | Path, files: Sequence[str | Path] = ()) -> LogLinear:
 
     `files` are what its features read from outside of its folder (language models), which it may not open by itself.
     """
+    need_kind("load", "path", path, str, Path)
     return reading(path, lambda: _load(path, files))
 
 

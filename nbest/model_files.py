@@ -97,10 +97,22 @@ def _clean(path: Path, keep: str | None) -> None:
     try:
         for entry in os.scandir(path.parent):
             old = bool(unfinished(entry.name)) and time.time() - entry.stat().st_mtime > _LITTER
-            if old or (entry.name != keep and arrays(entry.name) and _is_ours(entry.path)):
+            spare = entry.name != keep and arrays(entry.name) and _is_ours(entry.path)
+            if old or (spare and not _is_named(entry.name, path)):
                 os.unlink(entry.path)
     except OSError:
         return  # what is left does no harm
+
+
+def _is_named(arrays: str, path: Path) -> bool:
+    """Whether another model of the folder, a renamed or copied one, has these arrays."""
+    others = (each for each in path.parent.iterdir() if each.name != path.name and each.is_file())
+    return any(_begins_as_model(each) and arrays.encode() in each.read_bytes() for each in others)
+
+
+def _begins_as_model(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return b'"format": "nbest-model/' in file.read(200)
 
 
 def _is_ours(path: str) -> bool:

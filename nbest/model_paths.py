@@ -37,7 +37,13 @@ def resolved(
     path: str | Path, recipes: Sequence[Mapping[str, Any]], files: Sequence[str | Path]
 ) -> list[dict[str, Any]]:
     """Recipes of a model loaded from `path`: paths within its folder in full, others replaced by those of `files`."""
-    sums = {checksum(file): os.path.realpath(file) for file in files if any(PATH in recipe for recipe in recipes)}
+    given = [(file, checksum(file)) for file in files]
+    wanted = {recipe.get("sha256"): recipe[PATH] for recipe in recipes if PATH in recipe}
+    odd = next((file for file, each in given if each not in wanted), None)
+    if odd is not None:
+        needs = f"it reads {', '.join(map(str, wanted.values()))}, with another checksum" if wanted else "it reads none"
+        raise FormatError(odd, None, f"is no file of the model {path}: {needs}")
+    sums = {each: os.path.realpath(file) for file, each in given}
     return [_resolved(path, recipe, sums) if PATH in recipe else dict(recipe) for recipe in recipes]
 
 

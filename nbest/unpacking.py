@@ -30,7 +30,7 @@ def limit(packed: int | None = None) -> int:
     said = os.environ.get(VARIABLE, "").strip()
     if not said:
         return _STREAM if packed is None else max(_FLOOR, _RATIO * packed)
-    found = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", said.upper())
+    found = re.fullmatch(r"([1-9][0-9]{0,14})([KMGT]?)", said.upper())
     if not found:
         raise ParameterError(f"{VARIABLE} must be a number of bytes such as 500M or 8G, got {said[:40]!r}")
     return int(found[1]) * _UNITS[found[2]]

@@ -88,3 +88,21 @@ def test_signatures_need_no_installed_package(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", missing)
     assert nbest.WER().signature().endswith(f"version:nbest-{nbest.__version__}")
     assert nbest.MERT(restarts=1, hops=0).fit(LISTS).metric.startswith("WER|")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: LISTS.with_metric(LISTS.references, nbest.BLEU()),
+        lambda: LISTS.with_metric("bleu", "dev.ref"),
+        lambda: toy_forests(2).with_metric("bleu"),
+        lambda: nbest.LogLinear({"a": "b"}),
+        lambda: nbest.LogLinear([1, 2]),
+        lambda: nbest.load(LISTS),
+        lambda: nbest.read(None),
+        lambda: nbest.read_references(3, 4),
+    ],
+)
+def test_arguments_of_another_kind(call):
+    with pytest.raises(ParameterError, match="must be"):
+        call()

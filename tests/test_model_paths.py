@@ -62,8 +62,10 @@ def test_a_file_outside_must_be_given(model, tmp_path):
     shutil.copy("../mine/lm.arpa", "another.arpa")  # known by what it holds, not by its name
     assert load("m.json", files=["another.arpa"]).scores(CORPUS).tolist() == expected
     Path("other.arpa").write_text(ARPA.replace("-0.5", "-0.6"))
-    with pytest.raises(CapabilityError, match="not in the model's folder"):
-        load("m.json", files=["other.arpa"]).scores(CORPUS)
+    with pytest.raises(
+        FormatError, match=r"other.arpa: is no file of the model m.json: it reads .*lm.arpa, with another"
+    ):
+        load("m.json", files=["other.arpa"])
     loaded.save("again.json")  # still asks for it
     assert said("again.json") == said("m.json")
 
@@ -100,3 +102,15 @@ def test_a_pipe_in_the_folder_is_refused(model):
         Path("m.json").write_text(json.dumps(content))
         with pytest.raises(FormatError, match="is no plain file"):
             load("m.json").scores(CORPUS)
+
+
+def test_files_that_no_feature_reads_are_refused(model, tmp_path):
+    model.save("../mine/m.json")
+    (tmp_path / "other.arpa").write_text(ARPA.replace("-0.5 the", "-0.6 the"))
+    with pytest.raises(FormatError, match=r"other.arpa: is no file of the model .*lm.arpa, with another checksum"):
+        load("../mine/m.json", [tmp_path / "other.arpa"])
+    with pytest.raises(FormatError, match="nowhere: cannot be read"):
+        load("../mine/m.json", ["nowhere"])
+    LogLinear({"first": 1.0}).save("plain.json")
+    with pytest.raises(FormatError, match="it reads none"):
+        load("plain.json", [tmp_path / "other.arpa"])

@@ -218,3 +218,15 @@ def test_equal_arrays_have_equal_names(tmp_path):
         with_arrays().save(tmp_path / name / "m.json")
     assert files(tmp_path / "one") == files(tmp_path / "two")
     assert pack_arrays({"0.a": np.ones(3)}) == pack_arrays({"0.a": np.ones(3)})
+
+
+def test_a_renamed_model_keeps_its_arrays(tmp_path):
+    old, new = (LogLinear({"a": 1.0} | {f"w{k}": k + x for k in range(10_001)}, dense=("a",)) for x in (1.0, 2.0))
+    old.save(tmp_path / "m.json")
+    (tmp_path / "m.json").rename(tmp_path / "best.json")
+    new.save(tmp_path / "m.json")
+    assert load(tmp_path / "best.json").weights == old.weights
+    assert load(tmp_path / "m.json").weights == new.weights
+    (tmp_path / "best.json").unlink()
+    new.save(tmp_path / "m.json")
+    assert len(list(tmp_path.glob("*.npz"))) == 1

@@ -57,7 +57,7 @@ def run(call: RerankCall) -> None:
     model = LogLinear({}) if call.model is None else load(call.model, call.lm or ())
     corpus = read_corpus(Source(call.test, None, call.format), console)
     unused = [name for name in corpus.feature_names if name not in model.weights]
-    if unused and call.model is not None and len(unused) < len(corpus.feature_names):
+    if unused and call.model is not None:
         console.say(f"{call.test[0]}: the model has no weight for {', '.join(unused)}; not used")
     forests = None
     if isinstance(corpus, Forests):
@@ -117,7 +117,11 @@ def _lines(call: RerankCall, model: LogLinear, corpus: NBest, choice: Ints, cons
         console.warn(
             f"{call.test[0]}: {empty} segments have nothing to choose from, and their lines are empty; {_EMPTY}"
         )
-    return _with_ids(corpus.ids, texts) if call.ids else _by_number(call.test[0], corpus.ids, texts, console)
+    if call.ids:
+        return _with_ids(corpus.ids, texts)
+    if whole_numbers(corpus.ids) is None:
+        console.say(f"{call.test[0]}: segments have names; --ids writes them too, for references by name")
+    return _by_number(call.test[0], corpus.ids, texts, console)
 
 
 _EMPTY = "nbest score counts an empty line as an empty output, inspect, tune and compare leave such segments out"

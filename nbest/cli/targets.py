@@ -43,8 +43,8 @@ def _clash(output: str, given: str) -> str:
     there = os.path.exists(goal) and os.path.exists(source)
     if goal == source or (there and os.path.samefile(goal, source)):
         return "is the same file as" if not os.path.isdir(source) else "is the same directory as"
-    if os.path.isdir(source) and os.path.isfile(goal) and goal.startswith(os.path.join(source, "")):
-        return "is a file of the directory"
+    if os.path.isdir(source) and goal.startswith(os.path.join(source, "")):
+        return "would be in the directory"
     if source.startswith(os.path.join(goal, "")):
         return "is a directory that holds"
     if os.path.isfile(goal) and goal.startswith(f"{source}.") and _is_prefix(source):

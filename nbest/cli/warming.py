@@ -6,6 +6,7 @@ several cores compile at once.
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -79,8 +80,9 @@ def _lists(segments: int, size: int, rng: np.random.Generator) -> NBest:
 def _with_sparse(lists: NBest) -> NBest:
     from scipy.sparse import csr_array
 
-    counts = np.random.default_rng(3).integers(0, 2, (lists.hypotheses, 3)).astype(np.float64)
-    return replace(lists, sparse=csr_array(counts), sparse_names=("x", "y", "z"))
+    rng = np.random.default_rng(3)
+    values = np.where(rng.random((lists.hypotheses, 3)) < 0.5, lists.features + 0.1 * rng.normal(size=(1, 3)), 0.0)
+    return replace(lists, sparse=csr_array(values), sparse_names=("x", "y", "z"))
 
 
 def _tree(k: int) -> Sentence:
@@ -113,6 +115,10 @@ def _of_lists() -> Iterator[Step]:
     for metric in set(METRICS) - {"external", "las", "uas"}:
         yield f"score out --refs dev.ref --metric {metric}"
     yield "compare dev.jsonl --metric wer --test test.jsonl --methods risk,mert"
+    for lists in ("dev.nbest", "dev.jsonl"):
+        decoder = f"sh -c 'cp {lists} $0' {{output}} {{weights}}"
+        loop = f'loop dev.ref --decoder "{decoder}" --refs dev.ref --metric wer --start f=1,g=1,h=1 --rounds 2'
+        yield f"{loop} --method mert -o run.{lists}"
 
 
 def _of_sparse() -> Iterator[Step]:
@@ -120,8 +126,10 @@ def _of_sparse() -> Iterator[Step]:
         yield f"tune dev.jsonl --metric wer --add ngrams:order=2 --method {method} --split 0.25 -o sparse.json"
         yield f"tune sparse.jsonl --metric bleu --method {method}"
     for method in _SPARSE:
-        yield f"tune dev.jsonl --metric bleu --method {method}"
+        for metric in ("bleu", "wer"):
+            yield f"tune dev.jsonl --metric {metric} --method {method}"
     yield "rerank test.jsonl --model sparse.json -o out"
+    yield warming_library.of_columns
     yield "tune dev.jsonl --metric wer --add ngrams:tokens=characters:boundaries=true --method msr2"
 
 
@@ -220,7 +228,7 @@ def run_group(name: str) -> list[str]:
         with open("shown", "w", encoding="utf-8") as shown, redirect_stdout(shown):
             if not isinstance(step, str):
                 step()
-            elif main([*step.split(), *([] if step.split()[0] in ("inspect", "score") else ["--quiet"])]):
+            elif main([*shlex.split(step), *([] if step.split()[0] in ("inspect", "score") else ["--quiet"])]):
                 failed.append(step)
         print(".", end="", flush=True)
     return failed

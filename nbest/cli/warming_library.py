@@ -21,8 +21,9 @@ from nbest.metrics import BLEU
 from nbest.systems.ngram_file import load_lm
 from nbest.systems.phrases_numbers import Numbers, PairCounts
 from nbest.systems.translator import Translator
+from nbest.testing.corpora import toy_lists
 from nbest.testing.forests import toy_forests
-from nbest.trainers import MaxLikelihood, MinRisk, SoftBLEU, base, cobleu
+from nbest.trainers import MSR, MSR2, MaxLikelihood, MinRisk, SoftBLEU, base, cobleu
 
 _MANY = 5000  # more than the first tables hold
 _HOLES = """\\data\\
@@ -64,6 +65,12 @@ def _semiring(semiring: Any, forests: Any, scores: Any) -> None:
     edges = np.tile(scores[:, None], width)
     totals(semiring, forests, edges)
     outside(semiring, forests, edges)
+
+
+def of_columns() -> None:
+    """Dense features one at a time, on lists from which much is learnt."""
+    MSR().fit(toy_lists(1))
+    MSR2().fit(toy_lists(1))
 
 
 def of_large_corpora() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus.nbest import Origin, frozen_view
-from nbest.errors import CapabilityError, ParameterError, _known
+from nbest.errors import CapabilityError, ParameterError, _known, need_metric
 from nbest.types import Floats, Ints, Metric, References
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class Forests:
 
     def with_metric(self, metric: Metric, references: References | None = None) -> Forests:
         """The same forests, to be measured by `metric` against `references` (their own when none are given)."""
+        need_metric("Forests.with_metric", metric)
         forests = self if references is None else self.with_references(references)
         if forests.references is None:
             raise CapabilityError(

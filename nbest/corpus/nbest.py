@@ -11,7 +11,7 @@ import numpy as np
 
 from nbest import segments
 from nbest.corpus.texts import Texts
-from nbest.errors import CapabilityError, ParameterError, _known
+from nbest.errors import CapabilityError, ParameterError, _known, need_metric
 from nbest.types import Bools, Floats, Ints, Metric, References
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class NBest:
 
     def with_metric(self, metric: Metric, references: References | None = None) -> NBest:
         """The same lists with the statistics of `metric` against `references` (its own when none are given)."""
+        need_metric("NBest.with_metric", metric)
         corpus = self if references is None else self.with_references(references)
         if corpus.references is None:
             raise CapabilityError(

@@ -172,6 +172,7 @@ def _unknown(path: str | Path, head: bytes, family: Mapping[str, Any], expected:
 
 def _several_files(path: str | Path) -> bool:
     """Whether the path is a directory, or the beginning of the names of several files."""
+    need_kind("a reader", "path", path, str, Path)
     if str(path) == "-" or Path(path).is_file():
         return False
     return Path(path).is_dir() or any(f.directory and f.sniff(Path(path), b"") for f in FORMATS.values())

@@ -10,7 +10,7 @@ from nbest.corpus.order import in_order, whole_numbers
 from nbest.errors import FormatError
 from nbest.files import read_lines
 from nbest.formats.base import shown
-from nbest.formats.references import align_references
+from nbest.formats.references import align_lines
 from nbest.formats.texts_by_id import ids_before_blanks, not_chosen, own_ids, texts_after_blanks, without_blank_end
 from nbest.types import References
 
@@ -35,13 +35,14 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     for path, mine in lines.items():
         if not mine:
             raise FormatError(path, None, "the file is empty; expected one output a line")
-    known = {path: _texts(path, mine, refs) for path, mine in lines.items()}
+    given = [(ref, read_lines(ref)) for ref in refs]  # once: one may be a pipe
+    known = {path: _texts(path, mine, given) for path, mine in lines.items()}
     named = next((path for path in paths if known[path] is not None), None)
     if named is None:
-        return _by_line(lines, refs)
+        return _by_line(lines, given)
     ids = in_order(known[named] or ())
     systems = {path: _in_order(path, mine, known[path], named, ids) for path, mine in lines.items()}
-    references, left_out = align_references(list(refs), ids)
+    references, left_out = align_lines(given, ids)
     nothing = set.intersection(*(not_chosen(path, mine) for path, mine in lines.items()))
     kept = [i for i, name in enumerate(ids) if name not in nothing]
     if not kept:
@@ -53,16 +54,16 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     )
 
 
-def _by_line(lines: dict[str, list[str]], refs: Sequence[str | Path]) -> Outputs:
+def _by_line(lines: dict[str, list[str]], given: Sequence[tuple[str | Path, list[str]]]) -> Outputs:
     (first, size), *others = [(path, len(mine)) for path, mine in lines.items()]
     for path, other in others:
         if other != size:
             raise FormatError(path, None, f"has {other} lines while {first} has {size}")
-    references, left_out = align_references(list(refs), size)
+    references, left_out = align_lines(given, size)
     return Outputs(lines, references, left_out)
 
 
-def _texts(path: str, lines: list[str], refs: Sequence[str | Path]) -> dict[str, str] | None:
+def _texts(path: str, lines: list[str], given: Sequence[tuple[str | Path, list[str]]]) -> dict[str, str] | None:
     """Texts by id where lines carry ids: for sure, or before a blank where references have the same; else None."""
     own = own_ids(path, lines)
     if own is not None:
@@ -71,9 +72,9 @@ def _texts(path: str, lines: list[str], refs: Sequence[str | Path]) -> dict[str,
     if ids is None:
         return None
     texts = texts_after_blanks(without_blank_end(lines))
-    for ref in refs:
-        given = without_blank_end(read_lines(ref))
-        theirs = own_ids(ref, given) or texts_after_blanks(given) or {}
+    for ref, whole in given:
+        mine = without_blank_end(whole)
+        theirs = own_ids(ref, mine) or texts_after_blanks(mine) or {}
         if theirs.keys() == set(ids):
             return texts
     raise FormatError(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nbest.corpus.order import first_number, whole_numbers
-from nbest.errors import FormatError, ParameterError
+from nbest.errors import FormatError, ParameterError, need_kind
 from nbest.files import read_lines
 from nbest.formats.base import shown
 from nbest.formats.texts_by_id import ids_before_blanks, own_ids, texts_after_blanks, without_blank_end
@@ -32,11 +32,19 @@ def align_references(
     paths: str | Path | Sequence[str | Path], segments: int | Sequence[str]
 ) -> tuple[tuple[tuple[str, ...], ...], int]:
     """As `read_references`, and how many lines of the first file belong to none of the segments."""
+    need_kind("read_references", "paths", paths, str, Path, Sequence)
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     if not paths:
         raise ParameterError("'paths' of read_references must name at least one file")
+    return align_lines([(path, read_lines(path)) for path in paths], segments)
+
+
+def align_lines(
+    files: Sequence[tuple[str | Path, list[str]]], segments: int | Sequence[str]
+) -> tuple[tuple[tuple[str, ...], ...], int]:
+    """`align_references` of files that were read: their names, for errors, and their lines."""
     ids = [str(i) for i in range(segments)] if isinstance(segments, int) else list(segments)
-    columns = [_aligned(path, read_lines(path), ids, not isinstance(segments, int)) for path in paths]
+    columns = [_aligned(path, lines, ids, not isinstance(segments, int)) for path, lines in files]
     references = tuple(zip(*(texts for texts, _ in columns), strict=True)) if ids else ()
     return references, columns[0][1]
 

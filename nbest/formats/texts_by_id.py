@@ -4,7 +4,6 @@ outputs."""
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +75,19 @@ def texts_after_blanks(lines: list[str]) -> dict[str, str] | None:
 _NAME = re.compile(r"(?=.*[0-9])(?:[A-Za-z]|[^A-Za-z]*[_-]).*")  # no ordinal, percentage or plain number
 
 
+_LETTERS = re.compile(r"[A-Za-z]*")
+_LONG = re.compile(r"[0-9]{3}")
+
+
 def ids_before_blanks(lines: list[str]) -> list[str] | None:
-    """The first words of lines where they look like ids (`utt1`, `utt2`; `1089-134686-0000`): all different, none of
-    them in any text, each with a digit and a letter in front or `-` or `_`, at least half of one shape; else None."""
+    """The first words of lines where they look like ids (`utt1`, `utt2`; `1089-134686-0000`), else None: all different,
+    none of them in any text, each with a digit and a letter in front or `-` or `_`; and all begin with the same
+    letters, or have three digits in a row."""
     texts = texts_after_blanks(lines)
     if texts is None or len(texts) < 2 or not any(texts.values()) or not all(map(_NAME.fullmatch, texts)):
         return None
     if any(word in texts for text in texts.values() for word in text.split()):
         return None
-    shapes = Counter(re.sub(r"[0-9]+", "0", re.sub(r"[A-Za-z]+", "a", name)) for name in texts)
-    return list(texts) if 2 * max(shapes.values()) >= len(texts) else None
+    begins = {found[0] for found in map(_LETTERS.match, texts) if found}
+    family = len(begins) == 1 and begins != {""}
+    return list(texts) if family or all(map(_LONG.search, texts)) else None

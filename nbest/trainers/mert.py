@@ -304,7 +304,7 @@ class _Search:
         """The best of a point and those close to it, and its value: at the point hypotheses tie or nearly so, and the
         search took another one of them than the first."""
         size = _NEAR * np.abs(weights).mean()
-        steps = [sign * size * self._axis(d) for d in np.flatnonzero(self.free) for sign in (1, -1)]
+        steps = [sign * size * self._axis(int(d)) for d in np.flatnonzero(self.free) for sign in (1, -1)]
         near = [self._scaled(self._allowed(each)) for each in (weights, *(weights + step for step in steps))]
         values = [self.problem.score(each) for each in near]
         best = int(np.argmax(self.problem.sign * np.array(values)))

@@ -198,3 +198,10 @@ def test_empty_lists_are_left_out_by_json(run: Run) -> None:
     assert output_score(run, ["x.jsonl"], "refs", "--json") == pytest.approx(wanted)
     done = run("rerank", "x.jsonl", "--decision", "first")
     assert "1 segments have nothing to choose from, and their lines are empty" in done.err
+
+
+def test_names_are_spoken_of(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.nbest").write_text("beta ||| two ||| f= 1 ||| 0\nalpha ||| one ||| f= 1 ||| 0\n")
+    assert "--ids writes them" in run("rerank", "x.nbest", "-d", "first", "-o", "out").err
+    assert "--ids" not in run("rerank", "x.nbest", "-d", "first", "-o", "out", "--ids").err

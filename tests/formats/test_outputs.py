@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -108,3 +110,28 @@ def test_what_cannot_be_matched_is_refused(aligned, references: str, outputs: li
     with pytest.raises(FormatError) as caught:
         aligned(references, *outputs)
     assert message in str(caught.value)
+
+
+def test_references_are_read_once(tmp_path: Path) -> None:
+    """A pipe cannot be read twice."""
+    (tmp_path / "out").write_text("u1 a b\nu2 c d\n")
+    os.mkfifo(tmp_path / "refs")
+    writer = threading.Thread(target=(tmp_path / "refs").write_text, args=("u2 c d\nu1 a b\n",))
+    writer.start()
+    found = read_outputs([str(tmp_path / "out")], [str(tmp_path / "refs")])
+    writer.join()
+    assert pairs(found) == {("a b", "a b"), ("c d", "c d")}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["ni3 hao3\nwo3 men5\nta1 shi4\n", "F-16 flies\nB-52 bombs\n", "3-1 won\n2-0 lost\n", "2nd place\n3rd place\n"],
+)
+def test_words_with_digits_are_words(aligned, lines: str) -> None:
+    found = aligned(lines, lines)
+    assert list(found.systems["out0"]) == lines.splitlines()
+    assert [refs[0] for refs in found.references] == lines.splitlines()
+
+
+def test_the_same_first_words_in_another_order_are_no_ids(aligned) -> None:
+    assert pairs(aligned("d4 f5\ne4 c5\n", "e4 c5\nd4 f5\n")) == {("e4 c5", "d4 f5"), ("d4 f5", "e4 c5")}
