@@ -63,8 +63,6 @@ def test_a_file_outside_must_be_given(model, tmp_path):
     assert load("m.json", files=["another.arpa"]).scores(CORPUS).tolist() == expected
     Path("other.arpa").write_text(ARPA.replace("-0.5", "-0.6"))
     with pytest.raises(FormatError, match=r"other.arpa: is no file of the model m.json: it reads .*lm.arpa, with"):
-        FormatError, match=r"other.arpa: is no file of the model m.json: it reads .*lm.arpa, with another"
-    ):
         load("m.json", files=["other.arpa"])
     loaded.save("again.json")  # still asks for it
     assert said("again.json") == said("m.json")
