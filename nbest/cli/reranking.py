@@ -13,7 +13,7 @@ from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest
 from nbest.corpus.order import first_number, gaps, whole_numbers
 from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
-from nbest.errors import CapabilityError, ParameterError, look_up
+from nbest.errors import CapabilityError, ParameterError, listed, look_up
 from nbest.files import write_text
 from nbest.forests.kbest import kbest
 from nbest.metrics import METRICS
@@ -58,7 +58,7 @@ def run(call: RerankCall) -> None:
     corpus = read_corpus(Source(call.test, None, call.format), console)
     unused = [name for name in corpus.feature_names if name not in model.weights]
     if unused and call.model is not None:
-        console.say(f"{call.test[0]}: the model has no weight for {', '.join(unused)}; not used")
+        console.say(f"{call.test[0]}: the model has no weight for {listed(unused)}; not used")
     forests = None
     if isinstance(corpus, Forests):
         model = _own(call, corpus) if call.decision == "first" else model

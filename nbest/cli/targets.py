@@ -9,6 +9,7 @@ from pathlib import Path
 from nbest.errors import FormatError, ParameterError
 from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target
 from nbest.formats.nemo import manifest_of
+from nbest.systems.directory import MANIFEST
 
 CONLLU = (".conllu", ".conllu.gz", ".conllu.xz")
 """Suffixes of treebanks."""
@@ -43,13 +44,21 @@ def _clash(output: str, given: str) -> str:
     there = os.path.exists(goal) and os.path.exists(source)
     if goal == source or (there and os.path.samefile(goal, source)):
         return "is the same file as" if not os.path.isdir(source) else "is the same directory as"
-    if os.path.isdir(source) and goal.startswith(os.path.join(source, "")):
-        return "would be in the directory"
+    if goal.startswith(os.path.join(source, "")) and os.path.isfile(goal) and _is_read(goal, source):
+        return "is a file of the directory"
     if source.startswith(os.path.join(goal, "")):
         return "is a directory that holds"
     if os.path.isfile(goal) and goal.startswith(f"{source}.") and _is_prefix(source):
         return "is a file of the lists"
     return ""
+
+
+def _is_read(file: str, folder: str) -> bool:
+    """Whether a file is one that is read with its folder: any of a system or run; of lists and forests one without a
+    suffix, as in archives, or with a known one."""
+    name = os.path.basename(file)
+    known = format_of_target(name) is not None
+    return known or "." not in name or os.path.exists(os.path.join(folder, MANIFEST))
 
 
 def _is_prefix(path: str) -> bool:
