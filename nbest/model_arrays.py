@@ -140,13 +140,13 @@ def _load(path: str | Path, said: Any) -> dict[str, np.ndarray]:
 def _side(path: Path, name: str) -> Path:
     """The arrays beside a model, or beside what a link leads to."""
     beside = path.parent / name
-    if path.is_symlink() and not beside.exists():
+    if path.is_symlink() and not os.path.exists(beside):
         return Path(os.path.realpath(path)).parent / name
     return beside
 
 
 def _bytes(side: Path) -> bytes:
-    if side.exists() and not side.is_file():
+    if os.path.exists(side) and not os.path.isfile(side):
         raise FormatError(side, None, "the model's arrays cannot be read: it is no plain file")
     try:
         return side.read_bytes()

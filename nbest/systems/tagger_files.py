@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +119,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
     try:
         if not isinstance(settings, dict) or not all(isinstance(value, int | float) for value in settings.values()):
             raise ParameterError(f"expected numbers, got {shown(settings)}")
+        for name, usual in asdict(Settings()).items():  # as kernels take them
+            if name in settings:
+                settings[name] = type(usual)(settings[name])
         Settings(**settings)
-    except (TypeError, ParameterError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise FormatError(path, None, f"its settings are not those of a tagger: {error}") from None
     if manifest.get("column") not in ("upos", "xpos"):
         raise FormatError(path, None, f"'column' must be upos or xpos, got {shown(manifest.get('column'))}")
