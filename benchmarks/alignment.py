@@ -14,15 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from nbest.base.files import read_lines
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, intern
-from nbest.files import read_lines
-from nbest.systems.alignment import train_alignment
-from nbest.systems.alignment_links import METHODS, Links, agreement, read_links
-from nbest.systems.phrases import PhraseTable, number_words, pairs_of
-from nbest.systems.phrases_extract import extract_phrases
-from nbest.systems.phrases_score import score_phrases
-from nbest.systems.tokenising import Tokeniser
+from nbest.systems.translator.alignment.align import train_alignment
+from nbest.systems.translator.alignment.links import METHODS, Links, agreement, read_links
+from nbest.systems.translator.phrases.extract import extract_phrases
+from nbest.systems.translator.phrases.score import score_phrases
+from nbest.systems.translator.phrases.table import PhraseTable, number_words, pairs_of
+from nbest.systems.translator.tokenising import Tokeniser
 
 R = TypeVar("R")
 _ALIGNED = 10_000

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.metrics import External
-from nbest.trainers.boosting import Boosting
-from nbest.trainers.boosting_descent import Descent
-from nbest.trainers.boosting_pairs import Pairs, pairs_of
-from nbest.trainers.sparse import sparse_lists
-from nbest.types import Floats
+from nbest.trainers.sparse.base import sparse_lists
+from nbest.trainers.sparse.boosting import Boosting
+from nbest.trainers.sparse.boosting_descent import Descent
+from nbest.trainers.sparse.boosting_pairs import Pairs, pairs_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from nbest.base.files import read_lines
 from nbest.decisions import corpus_oracle
-from nbest.files import read_lines
 from nbest.metrics import CER
-from nbest.systems.converter import Converter
-from nbest.systems.converter_files import save
-from nbest.systems.converter_text import Sentence, fold, read_dictionary, read_sentences
-from nbest.systems.converter_train import ConverterTraining
+from nbest.systems.converter.converter import Converter
+from nbest.systems.converter.files import save
+from nbest.systems.converter.text import Sentence, fold, read_dictionary, read_sentences
+from nbest.systems.converter.train import ConverterTraining
 
 HELD = 2000  # news sentences kept for testing; as many are left out before them, for tuning
 TESTED = 500

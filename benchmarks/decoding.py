@@ -12,10 +12,10 @@ import time
 import numpy as np
 
 from nbest.corpus import Texts
-from nbest.systems.itg import FEATURES, Decoder
-from nbest.systems.itg_options import SentenceOptions
-from nbest.systems.ngram import LanguageModel
-from nbest.systems.ngram_estimate import KneserNey
+from nbest.lm.estimate import KneserNey
+from nbest.lm.model import LanguageModel
+from nbest.systems.translator.itg.decoder import FEATURES, Decoder
+from nbest.systems.translator.itg.options import SentenceOptions
 
 WEIGHTS = dict(zip(FEATURES, (0.2, 0.2, 0.2, 0.2, 0.1, 0.5, 0.3, -0.1, -0.6), strict=True))
 _SOURCES = (1.0, 0.8, 0.4, 0.2, 0.1)  # how many phrases of one to five words are known

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.lists import best_of
-from nbest import segments
+from nbest.compute import segments
 from nbest.corpus import Forests
 from nbest.forests.kbest import kbest
 from nbest.forests.sampling import sample

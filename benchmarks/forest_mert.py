@@ -9,14 +9,14 @@ import numpy as np
 
 import nbest
 from benchmarks.lists import best_of
-from nbest import segments
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.compute.row_tables import new_table
 from nbest.corpus import Forests
-from nbest.forests.envelopes import envelopes
-from nbest.forests.tables import new_table
-from nbest.optimisers.forest_lines import ForestLines
+from nbest.lines.forest_envelopes import envelopes
+from nbest.lines.forests import ForestLines
 from nbest.trainers.base import prepare_forests
-from nbest.trainers.mert import _Search
-from nbest.types import Floats, Ints
+from nbest.trainers.dense.mert import _Search
 
 _EVERYWHERE = (-np.inf, np.inf)
 

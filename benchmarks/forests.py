@@ -8,7 +8,8 @@ import numpy as np
 
 from benchmarks.forest_kbest import chart
 from benchmarks.lists import best_of
-from nbest import segments
+from nbest.base.types import Floats
+from nbest.compute import segments
 from nbest.corpus import Forests
 from nbest.forests.ngrams import Ngrams, NgramStats, ReferenceNgrams
 from nbest.forests.posteriors import posteriors, run
@@ -17,7 +18,6 @@ from nbest.metrics import BLEU
 from nbest.objectives import CoBLEU, Risk, value_and_gradient
 from nbest.objectives.cobleu import Counts, NgramShard
 from nbest.objectives.forest_shard import ForestShard
-from nbest.types import Floats
 
 _FEATURES = 9
 

@@ -8,12 +8,12 @@ import numpy as np
 
 import nbest
 from benchmarks.lists import best_of, files
+from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.features import Bins, GaussianKernels, apply_recipes
-from nbest.features.gaussian_em import em_round, fit_mixture, mean_log_likelihood
-from nbest.features.gaussian_mixture import Mixture, padded_rows
-from nbest.features.gaussians import _standard, standardised
-from nbest.types import Floats
+from nbest.features.kernels.em import em_round, fit_mixture, mean_log_likelihood
+from nbest.features.kernels.gaussians import _standard, standardised
+from nbest.features.kernels.mixture import Mixture, padded_rows
 
 _ROUNDS = 3
 
@@ -101,7 +101,7 @@ def _all_sizes(corpus: NBest, kernels: int) -> None:
 
 def _perceptron(x: Floats, kernels: int = 20000) -> None:
     """Kernels on hypotheses drawn at random, with the covariance that `fit_perceptron` would give them."""
-    from nbest.features.gaussian_posteriors import posteriors
+    from nbest.features.kernels.posteriors import posteriors
 
     means = x[np.random.default_rng(1).choice(len(x), kernels, replace=False)]
     spread = GaussianKernels()._spread(x, means)

@@ -18,15 +18,15 @@ from typing import TypeVar
 import numpy as np
 
 from benchmarks.lists import best_of
+from nbest.compute.parallel import kernel
 from nbest.corpus import Texts, intern
-from nbest.parallel import kernel
-from nbest.systems.ngram import LanguageModel
-from nbest.systems.ngram_arpa_read import read_arpa
-from nbest.systems.ngram_arpa_write import write_arpa
-from nbest.systems.ngram_count import read_sentences
-from nbest.systems.ngram_estimate import KneserNey
-from nbest.systems.ngram_file import load_lm, write_nlm
-from nbest.systems.ngram_query import lm_arrays, word_logprob
+from nbest.lm.arpa_read import read_arpa
+from nbest.lm.arpa_write import write_arpa
+from nbest.lm.count import read_sentences
+from nbest.lm.estimate import KneserNey
+from nbest.lm.file import load_lm, write_nlm
+from nbest.lm.model import LanguageModel
+from nbest.lm.query import lm_arrays, word_logprob
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nbest.files import replacing, write_text
+from nbest.base.files import replacing, write_text
 
 FOLDER = Path(__file__).parents[1] / "build" / "bench"
 """Where synthetic lists are kept."""

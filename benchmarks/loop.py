@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 import nbest
+from nbest.compute.segments import offsets_of
 from nbest.corpus import NBest, Texts
 from nbest.loop.loop import Inputs, Loop
 from nbest.metrics import BLEU
-from nbest.segments import offsets_of
-from nbest.trainers.mert import MERT
+from nbest.trainers.dense.mert import MERT
 
 FEATURES = tuple(f"f{d}" for d in range(10))
 _WORDS = np.array([f"w{i:04} " for i in range(5000)], "S6")  # of one length, so that texts are made fast

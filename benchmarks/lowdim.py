@@ -15,8 +15,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from benchmarks.lists import best_of
+from nbest.features.lowdim.solver import Covariance, Solver
 from nbest.optimisers.block_cg import Products
-from nbest.trainers.lowdim_solver import Covariance, Solver
 
 SIZES = (50_000, 33_000, 2_000)
 

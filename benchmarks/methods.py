@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import nbest
-from nbest import demo
+from nbest.evaluation.inspection import first_choice
+from nbest.evaluation.significance import permutation
 from nbest.features import Bins, GaussianKernels, apply_recipes, seed_weights
-from nbest.inspection import first_choice
-from nbest.significance import permutation
+from nbest.formats import bundled as demo
 
 Sets = tuple[nbest.NBest, nbest.NBest, nbest.NBest]
 

@@ -15,13 +15,13 @@ from typing import TypeVar
 import numpy as np
 
 from benchmarks.ngram_lists import ngram_lists
+from nbest.base.types import Floats
 from nbest.corpus import NBest
-from nbest.optimisers.sparse_index import SparseIndex, sparse_index
-from nbest.optimisers.sparse_lines import SparseLines
-from nbest.optimisers.sparse_totals import sample_risk
-from nbest.trainers.msr import MSR, MSR2
-from nbest.trainers.sparse import SparseLists, sparse_lists
-from nbest.types import Floats
+from nbest.lines.sparse_index import SparseIndex, sparse_index
+from nbest.lines.sparse_lines import SparseLines
+from nbest.lines.sparse_totals import sample_risk
+from nbest.trainers.sparse.base import SparseLists, sparse_lists
+from nbest.trainers.sparse.msr import MSR, MSR2
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
+from nbest.compute.parallel import kernel
 from nbest.corpus import NBest
 from nbest.metrics import CER
-from nbest.parallel import kernel
 
 LENGTH = 20  # words of a segment
 _ALIKE = 4

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nbest.corpus import NBest, Texts, intern
+from nbest.evaluation.model_inspection import inspect_model
 from nbest.features import apply_recipes, fit_recipes
-from nbest.model import LogLinear, load
-from nbest.model_inspection import inspect_model
+from nbest.model.loglinear import LogLinear, load
 
 T = TypeVar("T")
 _VOCABULARY = 40_000

@@ -12,12 +12,12 @@ from scipy.sparse import csr_array
 
 from nbest.corpus import NBest
 from nbest.metrics import CER
-from nbest.trainers.mira import MIRA
-from nbest.trainers.online import informative
-from nbest.trainers.perceptron import AveragedPerceptron
-from nbest.trainers.pro import PRO, logistic
-from nbest.trainers.pro_pairs import Pairs, sample_pairs
-from nbest.trainers.sparse import SparseLists, sparse_lists
+from nbest.trainers.online.base import informative
+from nbest.trainers.online.mira import MIRA
+from nbest.trainers.online.perceptron import AveragedPerceptron
+from nbest.trainers.online.pro import PRO, logistic
+from nbest.trainers.online.pro_pairs import Pairs, sample_pairs
+from nbest.trainers.sparse.base import SparseLists, sparse_lists
 
 _SIZE, _ENTRIES = 20, 40
 

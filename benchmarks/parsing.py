@@ -16,10 +16,10 @@ from pathlib import Path
 from nbest.decisions import oracle
 from nbest.formats.conllu import Sentence, read_conllu
 from nbest.metrics import LAS
-from nbest.systems.parser import Parser
-from nbest.systems.parser_report import attachment, lists, parsed
-from nbest.systems.parser_train import train_parser
-from nbest.systems.parser_trees import text_of
+from nbest.systems.parser.parser import Parser
+from nbest.systems.parser.report import attachment, lists, parsed
+from nbest.systems.parser.train import train_parser
+from nbest.systems.parser.trees import text_of
 
 TREEBANKS = {"nl_lassysmall_r1.4": "train", "sl_ssj500k_babushka": "train", "bg_btb_devtest": "dev"}
 

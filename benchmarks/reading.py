@@ -8,8 +8,8 @@ import numpy as np
 
 import nbest
 from benchmarks.lists import best_of, files
-from nbest.files import decode, read_bytes
-from nbest.formats.moses import _parse
+from nbest.base.files import decode, read_bytes
+from nbest.formats.lists.moses import _parse
 
 _PART = 20000  # hypotheses for the slow peers
 

@@ -17,13 +17,13 @@ import numpy as np
 
 import nbest
 from benchmarks.lists import best_of, files
-from nbest import parallel, segments
+from nbest.base.types import Floats, Ints
+from nbest.compute import parallel, segments
+from nbest.compute.jets import expand
+from nbest.compute.parallel import over_ranges
 from nbest.corpus import NBest
-from nbest.jets import expand
 from nbest.objectives import Risk, Shard, value_and_gradient
-from nbest.parallel import over_ranges
 from nbest.trainers.base import prepare
-from nbest.types import Floats, Ints
 
 _BIG = (10_000, 1_000, 14)  # segments, hypotheses of each, features
 _NEEDED = 6  # GB

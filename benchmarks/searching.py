@@ -9,9 +9,9 @@ import numpy as np
 
 import nbest
 from benchmarks.lists import best_of, files
-from nbest.optimisers.line_search import Lines
+from nbest.lines.search import Lines
 from nbest.trainers.base import prepare
-from nbest.trainers.mert import _Search
+from nbest.trainers.dense.mert import _Search
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ from typing import Any
 from nbest.decisions import oracle
 from nbest.formats.conllu import Sentence, read_conllu
 from nbest.metrics import TokenAccuracy
-from nbest.systems.tagger import Settings, Tagger
-from nbest.systems.tagger_report import TagAccuracy, jackknifed_lists
+from nbest.systems.tagger.report import TagAccuracy, jackknifed_lists
+from nbest.systems.tagger.tagger import Settings, Tagger
 
 TREEBANKS = {
     "en_ewt": "xpos",

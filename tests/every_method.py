@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import nbest
-from nbest.errors import ConvergenceWarning
+from nbest.base.errors import ConvergenceWarning
 from nbest.features import apply_recipes, fit_recipes
 from tests.cli.conftest import sausages
 

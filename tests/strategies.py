@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from nbest.compute.segments import offsets_of
 from nbest.corpus import NBest, Texts
 from nbest.metrics import BLEU, F1, WER, External
-from nbest.segments import offsets_of
 
 WORDS = ("a", "b", "c", "é", "日本")
 texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.base.errors import ParameterError
 from nbest.corpus import intern
 from nbest.decisions import DECISIONS, one_best, random_score
-from nbest.errors import ParameterError
 from nbest.features import FEATURES, apply_recipes, fit_recipes
 from nbest.forests.derivations import forests_of
 from nbest.testing import toy_forests, toy_lists

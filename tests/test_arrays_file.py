@@ -9,8 +9,8 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from nbest.arrays_file import map_array, read_array, read_npz
-from nbest.errors import FormatError
+from nbest.base.arrays_file import map_array, read_array, read_npz
+from nbest.base.errors import FormatError
 
 ARRAYS = (
     np.zeros(()),

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import nbest
+from nbest.evaluation.inspection import first_choice
+from nbest.evaluation.significance import permutation
 from nbest.features import apply_recipes
-from nbest.inspection import first_choice
-from nbest.significance import permutation
 
 pytestmark = pytest.mark.data
 

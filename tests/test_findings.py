@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nbest.corpus import NBest, Texts
-from nbest.findings import case_findings, leaked_labels
-from nbest.inspection import inspect
+from nbest.evaluation.findings import case_findings, leaked_labels
+from nbest.evaluation.inspection import inspect
 from nbest.metrics import BLEU, make_metric
 
 WORDS = np.array(["the", "cat", "sat", "on", "a", "mat", "near", "old", "river", "house"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nbest.errors import FormatError
+from nbest.base.errors import FormatError
 from nbest.testing.fuzz import ACCEPTED, BROKEN, FINE, FOREIGN, REFUSED, bench_of, fuzz, main, shares
 from nbest.testing.fuzz_kinds import KINDS, Kind
 from nbest.testing.mutations import MUTATIONS, mutate

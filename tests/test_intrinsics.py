@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest.intrinsics import fast_exp, fmax, fmin
+from nbest.compute.intrinsics import fast_exp, fmax, fmin
 
 
 @numba.njit

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from nbest.base.errors import ParameterError
+from nbest.compute.segments import offsets_of
 from nbest.corpus import NBest, Texts
-from nbest.errors import ParameterError
-from nbest.jackknife import fold_indices, jackknife
 from nbest.metrics import WER
-from nbest.model import LogLinear
-from nbest.segments import offsets_of
+from nbest.model.loglinear import LogLinear
+from nbest.systems.jackknife import fold_indices, jackknife
 from nbest.testing import toy_lists
 from nbest.trainers import MaxLikelihood
 

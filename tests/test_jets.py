@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nbest import jets
-from nbest.jets import Jet, expand, minimum_zero
+from nbest.compute import jets
+from nbest.compute.jets import Jet, expand, minimum_zero
 
 STEP = 1e-3  # of a five-point stencil: an error of about 1e-12
 SIZE = 3

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbest.compilation import fast_kernel, kernel
+from nbest.compute.compilation import fast_kernel, kernel
 
 OUTER = """
 import json, sys
@@ -131,7 +131,7 @@ def test_what_a_kernel_reaches_in_other_files_counts(
 
 
 def test_options_of_the_compiler_count() -> None:
-    from nbest.kernel_stamp import stamp_of
+    from nbest.compute.kernel_stamp import stamp_of
 
     def total(x):
         return x.sum()

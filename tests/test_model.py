@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 from strategies import lists
 
 import nbest
-from nbest.errors import CapabilityError, FormatError, ParameterError
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.formats.moses_weights import parse_moses_weights, write_moses_weights
-from nbest.model import MODEL_FORMAT, LogLinear, load
+from nbest.model.loglinear import MODEL_FORMAT, LogLinear, load
 from nbest.testing import toy_lists
 
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 
-from nbest.errors import CapabilityError, FormatError
+from nbest.base.errors import CapabilityError, FormatError
 from nbest.features import Bins, GaussianKernels
-from nbest.model import LogLinear, load
-from nbest.model_arrays import attach, detach, pack_arrays
+from nbest.model.arrays import attach, detach, pack_arrays
+from nbest.model.loglinear import LogLinear, load
 from nbest.testing import toy_lists
 
 CORPUS = toy_lists(2)

@@ -9,10 +9,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from nbest.errors import FormatError, NbestError
+from nbest.base.errors import FormatError, NbestError
+from nbest.evaluation.model_inspection import inspect_model
 from nbest.features import FEATURES, apply_recipes, fit_recipes
-from nbest.model import LogLinear, load
-from nbest.model_inspection import inspect_model
+from nbest.model.loglinear import LogLinear, load
 from nbest.testing import toy_lists
 
 CORPUS = toy_lists()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nbest
-from nbest.errors import ParameterError
+from nbest.base.errors import ParameterError
 from nbest.formats import FOREST_FORMATS, read_forests
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 
 LISTS = """0 ||| a b ||| LM0= -1 TM0= -2 -3 pp_a= 1 ||| 0
 0 ||| b ||| LM0= -2 TM0= -1 -1 ||| 0

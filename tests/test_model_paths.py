@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import nbest
-from nbest.errors import CapabilityError, FormatError
+from nbest.base.errors import CapabilityError, FormatError
 from nbest.features import fit_recipes
-from nbest.model import LogLinear, load
+from nbest.model.loglinear import LogLinear, load
 from nbest.testing import toy_lists
 
 ARPA = "\\data\\\nngram 1=4\n\n\\1-grams:\n-0.5 </s>\n-99 <s>\n-0.5 the\n-1 <unk>\n\n\\end\\\n"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest import model as model_file
-from nbest.errors import FormatError, ParameterError
+from nbest.base.errors import FormatError, ParameterError
+from nbest.evaluation.model_inspection import inspect_model
 from nbest.features import Bins, apply_recipes, fit_recipes
-from nbest.model import LogLinear, load
-from nbest.model_arrays import pack_weights, unpack_weights
-from nbest.model_inspection import inspect_model
+from nbest.model import loglinear as model_file
+from nbest.model.arrays import pack_weights, unpack_weights
+from nbest.model.loglinear import LogLinear, load
 from nbest.testing import toy_lists
 from nbest.trainers import LowDim
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nbest.corpus import NBest, Texts
+from nbest.evaluation.overlap import shared_segments
 from nbest.forests.derivations import forests_of
-from nbest.overlap import shared_segments
 
 LETTERS = ("A", "B", "C", "D")
 

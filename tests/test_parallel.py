@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest.errors import ParameterError
-from nbest.parallel import each, over_ranges, thread_count
-from nbest.segments import offsets_of
+from nbest.base.errors import ParameterError
+from nbest.compute.parallel import each, over_ranges, thread_count
+from nbest.compute.segments import offsets_of
 
 
 @settings(deadline=None, max_examples=100)

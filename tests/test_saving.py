@@ -14,8 +14,8 @@ import pytest
 
 import nbest
 from nbest.features import Bins
-from nbest.model import LogLinear, load
-from nbest.model_arrays import pack_arrays
+from nbest.model.arrays import pack_arrays
+from nbest.model.loglinear import LogLinear, load
 from nbest.testing import toy_lists
 
 SAVER = """
@@ -195,7 +195,7 @@ def test_a_link_to_a_model(tmp_path):
 
 def test_a_reader_between_two_saves_reads_again(tmp_path, monkeypatch):
     """The arrays of the JSON that was read are gone, because a saver came between: the new ones are read."""
-    import nbest.model_arrays as arrays
+    from nbest.model import arrays
 
     path = tmp_path / "m.json"
     with_arrays(2).save(path)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest import segments
+from nbest.compute import segments
 
 INF = math.inf
 items = st.lists(

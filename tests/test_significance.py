@@ -8,11 +8,11 @@ from sacrebleu import metrics as sacrebleu_metrics
 from sacrebleu.significance import PairedTest
 from scipy.stats import wilcoxon as scipy_wilcoxon
 
+from nbest.base.errors import ParameterError
+from nbest.compute.segments import offsets_of
 from nbest.corpus import Texts
-from nbest.errors import ParameterError
+from nbest.evaluation.significance import TESTS, bootstrap, permutation, wilcoxon
 from nbest.metrics import BLEU, CHRF, WER, External
-from nbest.segments import offsets_of
-from nbest.significance import TESTS, bootstrap, permutation, wilcoxon
 
 WORDS = np.array(["the", "a", "of", "to", "and", "in", "cat", "dog", "house", "tree", "big", "runs", "red", "blue"])
 
@@ -196,9 +196,9 @@ def test_chunks_change_nothing(monkeypatch):
     rng = np.random.default_rng(1)
     first, second = values(rng, 30), values(rng, 30, 0.2)
     whole = permutation(External(), first, second, samples=200)
-    monkeypatch.setattr("nbest.significance._CHUNK", 90)
+    monkeypatch.setattr("nbest.evaluation.significance._CHUNK", 90)
     assert permutation(External(), first, second, samples=200) == whole
-    monkeypatch.setattr("nbest.significance._WHOLE", 10)
+    monkeypatch.setattr("nbest.evaluation.significance._WHOLE", 10)
     piecewise = permutation(External(), first, second, samples=200)
     assert abs(piecewise.p - whole.p) < 0.25
     assert bootstrap(External(), first, second, samples=200).samples == 200

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 import nbest
-from nbest.errors import FormatError, ParameterError
-from nbest.files import read_bytes
-from nbest.unpacking import VARIABLE, limit, need_rereadable
+from nbest.base.errors import FormatError, ParameterError
+from nbest.base.files import read_bytes
+from nbest.base.unpacking import VARIABLE, limit, need_rereadable
 
 ROOT = str(Path(nbest.__file__).parent.parent)
 
@@ -49,10 +49,10 @@ def test_bombs_stop_at_the_limit(tmp_path, kind):
     """6 GiB in at most 6 MiB: the limit of 1 GiB (and 200 times the packed size) is reached, no more memory is used."""
     bomb(tmp_path / "file", PACKS[kind], 6 * 1024)
     size = (tmp_path / "file").stat().st_size
-    code = "import sys\nfrom nbest.files import read_bytes\nread_bytes(sys.argv[1])"
+    code = "import sys\nfrom nbest.base.files import read_bytes\nread_bytes(sys.argv[1])"
     ran = child(code, tmp_path / "file", memory=limit(size) * 5 // 2 + 2**29)
     said = f"file: unpacks from {size} bytes to more than the limit of {limit(size)} bytes; "
-    assert ran.stderr.splitlines()[-1].startswith("nbest.errors.FormatError: "), ran.stderr
+    assert ran.stderr.splitlines()[-1].startswith("nbest.base.errors.FormatError: "), ran.stderr
     assert said in ran.stderr
     assert f"set the environment variable {VARIABLE} (such as 2G)" in ran.stderr or size * 400 > 2**31
 
@@ -112,7 +112,7 @@ def test_devices_without_an_end(device):
 
 def test_standard_input_without_an_end():
     with open("/dev/zero", "rb") as endless:
-        ran = child("from nbest.files import read_bytes\nread_bytes('-')", stdin=endless)
+        ran = child("from nbest.base.files import read_bytes\nread_bytes('-')", stdin=endless)
     assert "standard input: is a device" in ran.stderr
 
 

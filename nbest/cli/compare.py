@@ -48,13 +48,13 @@ def compare(
 
       nbest compare dev.jsonl --metric wer --methods mert,likelihood --heldout held.jsonl --test test.jsonl
     """
+    from nbest.base.errors import ParameterError
     from nbest.cli.comparing import show
     from nbest.cli.console import Console
     from nbest.cli.loading import Source, columns, measure, read_lists, wanted, warn_of_labels, warn_of_overlap
     from nbest.cli.options import refuse_rest, separate
-    from nbest.comparison import compare as run
     from nbest.corpus import split as cut
-    from nbest.errors import ParameterError
+    from nbest.evaluation.comparison import compare as run
     from nbest.features import fit_recipes
 
     if methods is not None and not methods.strip(","):

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbest.cli.console import Console, number, print_json, probability
 from nbest.cli.streams import put
-from nbest.comparison import Row, Table
+from nbest.evaluation.comparison import Row, Table
 
 
 def show(table: Table, console: Console, as_json: bool) -> None:

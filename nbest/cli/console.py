@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from nbest.base.errors import ConvergenceWarning, shortened
 from nbest.cli.streams import visible
-from nbest.errors import ConvergenceWarning, shortened
 
 _PATIENCE = 2.0  # seconds before progress is shown
 _BETWEEN = 10.0  # seconds between lines of progress where stderr is no terminal
@@ -135,7 +135,7 @@ def _announce_compilation() -> None:
 
 
 def _how_often() -> str:
-    from nbest import compilation
+    from nbest.compute import compilation
 
     if compilation.kept:
         return "once for this installation (nbest warmup does it ahead)"

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.types import Floats
 from nbest.cli.console import Console
 from nbest.cli.loading import plain_value
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.forests.pruning import prune as prune_forests
 from nbest.formats import FOREST_FORMATS, FORMATS, read_any, read_references, write, write_forests
 from nbest.formats import format_of_target as format_of
-from nbest.model import LogLinear, load
-from nbest.types import Floats
+from nbest.model.loglinear import LogLinear, load
 
 
 @dataclass(frozen=True)

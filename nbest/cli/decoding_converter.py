@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import ParameterError, look_up
+from nbest.base.files import read_lines, write_text
 from nbest.cli.console import Console
 from nbest.cli.targets import refuse_overwriting, written
+from nbest.compute import segments
 from nbest.corpus import Forests, NBest
 from nbest.corpus.operations import stack
 from nbest.decisions import DECISIONS, decide, needs_one
-from nbest.errors import ParameterError, look_up
-from nbest.files import read_lines, write_text
 from nbest.formats import FOREST_FORMATS, format_of_target, read_references, write, write_forests
-from nbest.model import LogLinear, load
-from nbest.systems.converter import Converter
-from nbest.systems.converter_text import read_sentences
+from nbest.model.loglinear import LogLinear, load
+from nbest.systems.converter.converter import Converter
+from nbest.systems.converter.text import read_sentences
 
 INPUTS = ("kana", "read")
 _BATCH = 200  # sentences decoded at a time where no forests are written

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nbest.base.errors import ParameterError
+from nbest.base.files import write_text
 from nbest.cli.console import Console, print_json
 from nbest.cli.targets import check_target, format_of_output, refuse_overwriting, written
-from nbest.errors import ParameterError
-from nbest.files import write_text
 from nbest.forests.kbest import kbest
 from nbest.formats import FOREST_FORMATS, write, write_forests
 from nbest.formats.conllu import NO_HEAD, Sentence, read_conllu, write_conllu
-from nbest.model import LogLinear, load
-from nbest.systems.parser import Parser
-from nbest.systems.parser_report import attachment, lists, parsed
-from nbest.systems.parser_trees import text_of
+from nbest.model.loglinear import LogLinear, load
+from nbest.systems.parser.parser import Parser
+from nbest.systems.parser.report import attachment, lists, parsed
+from nbest.systems.parser.trees import text_of
 
 Update = Callable[[int, int], None]
 _SHOWN = 5  # unknown tags that are named

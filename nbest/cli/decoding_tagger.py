@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from nbest.base.errors import ParameterError
+from nbest.base.files import decode, read_bytes, split_lines, write_text
 from nbest.cli.console import Console, print_json
 from nbest.cli.targets import CONLLU, format_of_output, refuse_overwriting, written
-from nbest.errors import ParameterError
-from nbest.files import decode, read_bytes, split_lines, write_text
 from nbest.formats import FOREST_FORMATS, FORMATS, write, write_forests
 from nbest.formats.conllu import Sentence, conllu_of, looks_like_conllu, sentence_of, write_conllu
-from nbest.model import LogLinear, load
-from nbest.systems.tagger import Tagger
-from nbest.systems.tagger_report import TagAccuracy, gold_tags
+from nbest.model.loglinear import LogLinear, load
+from nbest.systems.tagger.report import TagAccuracy, gold_tags
+from nbest.systems.tagger.tagger import Tagger
 
 Gold = list[tuple[str, ...]] | None
 _SHOWN = 5  # unknown tags that are named

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nbest.base.errors import ParameterError, look_up
+from nbest.base.files import read_lines, write_text
 from nbest.cli.console import Console
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests
 from nbest.decisions import DECISIONS, decide, needs_one
-from nbest.errors import ParameterError, look_up
-from nbest.files import read_lines, write_text
 from nbest.forests.kbest import kbest
 from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target, read_references, write, write_forests
-from nbest.model import LogLinear, load
-from nbest.systems.translator import Translator
+from nbest.model.loglinear import LogLinear, load
+from nbest.systems.translator.translator import Translator
 
 _BATCH = 200  # sentences decoded at a time where only texts are wanted
 _STRINGS = 1000  # that consensus and mbr choose from

@@ -12,15 +12,15 @@ def demo(threads: o.Threads = None, quiet: o.Quiet = False, as_json: o.AsJson = 
 
       nbest demo
     """
-    from nbest import demo as bundled
     from nbest.cli.comparing import show
     from nbest.cli.console import Console, number, probability
     from nbest.cli.streams import put
-    from nbest.comparison import compare
     from nbest.decisions import mbr
-    from nbest.inspection import first_choice
+    from nbest.evaluation.comparison import compare
+    from nbest.evaluation.inspection import first_choice
+    from nbest.evaluation.significance import permutation
+    from nbest.formats import bundled
     from nbest.metrics import WER
-    from nbest.significance import permutation
 
     console = Console(quiet=quiet)
     tune, heldout, test = (bundled.lists(name).with_metric(WER()) for name in bundled.SETS)

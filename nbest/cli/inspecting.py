@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.loading import Measure, Source, measure, read_corpus, read_lists
 from nbest.cli.options import refuse_rest, separate
 from nbest.cli.streams import put
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, ParameterError
-from nbest.forest_inspection import ForestInspection, inspect_forests
-from nbest.inspection import Inspection, inspect
-from nbest.model import load
-from nbest.model_inspection import ModelInspection, inspect_model, is_model
+from nbest.evaluation.forest_inspection import ForestInspection, inspect_forests
+from nbest.evaluation.inspection import Inspection, inspect
+from nbest.evaluation.model_inspection import ModelInspection, inspect_model, is_model
+from nbest.model.loglinear import load
 
 _TOP = 20  # strongest features shown of a model
 

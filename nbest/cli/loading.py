@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError, FormatError, ParameterError, look_up
+from nbest.base.files import read_lines
+from nbest.base.types import Metric
 from nbest.cli.console import Console
 from nbest.corpus import Forests, NBest, merge
 from nbest.corpus.operations import Corpus
-from nbest.errors import CapabilityError, FormatError, ParameterError, look_up
+from nbest.evaluation.findings import label_findings
+from nbest.evaluation.overlap import shared_segments
 from nbest.features import FEATURES, FITTED, apply_recipes
 from nbest.features.options import is_text
-from nbest.files import read_lines
-from nbest.findings import label_findings
 from nbest.formats import read_any
-from nbest.formats.base import number
+from nbest.formats.lists.base import number
 from nbest.formats.references import align_references
 from nbest.metrics import METRICS, External, make_metric
-from nbest.overlap import shared_segments
-from nbest.types import Metric
 
 
 @dataclass(frozen=True)

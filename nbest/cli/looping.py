@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nbest.base.errors import FormatError, ParameterError, look_up
+from nbest.base.files import read_bytes
 from nbest.cli.console import Console, print_json
 from nbest.cli.loading import Measure, measure, plain_value
 from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.targets import refuse_overwriting
 from nbest.decoders import CommandDecoder, SystemDecoder, is_system
-from nbest.errors import FormatError, ParameterError, look_up
-from nbest.files import read_bytes
 from nbest.formats import read_references
 from nbest.loop.inputs import Inputs
 from nbest.loop.loop import Loop
 from nbest.metrics import External
-from nbest.model import load
+from nbest.model.loglinear import load
 from nbest.trainers import TRAINERS
 
 

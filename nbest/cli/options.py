@@ -10,8 +10,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
 
-from nbest.errors import ParameterError, _known
-from nbest.limits import MOST, check_count
+from nbest.base.errors import ParameterError, _known
+from nbest.base.limits import MOST, check_count
 
 Lists = Annotated[list[str], typer.Argument(help="Candidate lists, any known format; several are merged; - is stdin.")]
 Refs = Annotated[

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nbest.base.errors import ParameterError
 from nbest.cli.console import Console
 from nbest.cli.targets import refuse_overwriting
-from nbest.errors import ParameterError
-from nbest.reproduce import paper as find_paper
-from nbest.reproduce.run import Paper, Run, duration, select
+from nbest.papers import paper as find_paper
+from nbest.papers.run import Paper, Run, duration, select
 
 
 @dataclass(frozen=True)

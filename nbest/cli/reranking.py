@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
+from nbest.base.files import write_text
+from nbest.base.types import Ints
 from nbest.cli.console import Console
 from nbest.cli.loading import Source, read_corpus
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest
 from nbest.corpus.order import first_number, gaps, whole_numbers
 from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
-from nbest.errors import CapabilityError, ParameterError, listed, look_up
-from nbest.files import write_text
 from nbest.forests.kbest import kbest
 from nbest.metrics import METRICS
-from nbest.model import LogLinear, load
-from nbest.types import Ints
+from nbest.model.loglinear import LogLinear, load
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.errors import ParameterError, look_up
 from nbest.cli.console import Console, number, print_json, probability
 from nbest.cli.loading import measure
 from nbest.cli.options import refuse_rest, separate, settable
 from nbest.cli.streams import put
 from nbest.corpus import Texts
-from nbest.errors import ParameterError, look_up
+from nbest.evaluation.significance import TESTS
 from nbest.formats.outputs import read_outputs
 from nbest.metrics import METRICS
-from nbest.significance import TESTS
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import re
 import sys
 from typing import Any
 
-from nbest.errors import NbestError, shortened
+from nbest.base.errors import NbestError, shortened
 
 _OUTPUT = "standard output"
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

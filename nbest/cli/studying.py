@@ -11,7 +11,7 @@ from nbest.cli import options as o
 if TYPE_CHECKING:
     from nbest.cli.console import Console
     from nbest.corpus import Forests, NBest
-    from nbest.model import LogLinear
+    from nbest.model.loglinear import LogLinear
 
 _LISTS = ("refs", "metric", "tokenize", "lowercase", "column", "scores", "format")
 
@@ -50,8 +50,8 @@ class StudyCall:
 
     def settings(self, methods: list[str]) -> dict[str, dict[str, Any]]:
         """The further options of each method; one that no method has is an error."""
-        from nbest.errors import look_up
-        from nbest.model import load
+        from nbest.base.errors import look_up
+        from nbest.model.loglinear import load
         from nbest.trainers import TRAINERS
 
         kinds = {name: look_up(TRAINERS, name, "method") for name in methods}
@@ -103,7 +103,7 @@ class StudyCall:
 
 
 def load_model(path: str | None) -> LogLinear | None:
-    from nbest.model import load
+    from nbest.model.loglinear import load
 
     return None if path is None else load(path)
 
@@ -116,7 +116,7 @@ def numbers(option: str, text: str | None, count: int | None = None) -> tuple[fl
     """Finite numbers from NUMBER,NUMBER; `count` of them if it is given."""
     from math import isfinite
 
-    from nbest.errors import ParameterError
+    from nbest.base.errors import ParameterError
 
     if text is None:
         return None
@@ -131,7 +131,7 @@ def numbers(option: str, text: str | None, count: int | None = None) -> tuple[fl
 
 
 def whole(option: str, text: str | None) -> list[int] | None:
-    from nbest.errors import ParameterError
+    from nbest.base.errors import ParameterError
 
     values = numbers(option, text)
     if values is not None and any(value % 1 for value in values):

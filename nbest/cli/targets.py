@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from nbest.errors import FormatError, ParameterError
+from nbest.base.errors import FormatError, ParameterError
+from nbest.base.folders import MANIFEST
 from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target
-from nbest.formats.nemo import manifest_of
-from nbest.systems.directory import MANIFEST
+from nbest.formats.lists.nemo import manifest_of
 
 CONLLU = (".conllu", ".conllu.gz", ".conllu.xz")
 """Suffixes of treebanks."""

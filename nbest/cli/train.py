@@ -88,9 +88,9 @@ def translator(
 
       nbest train translator train.es.xz train.en.xz -l es-en --lm-text news.en.gz --lm-order 3 -o es-en
     """
+    from nbest.base.errors import ParameterError
     from nbest.cli.training_translator import TrainCall, run
-    from nbest.errors import ParameterError
-    from nbest.systems.translator_train import Settings
+    from nbest.systems.translator.train import Settings
 
     first, dash, second = languages.partition("-")
     if not dash:
@@ -128,7 +128,7 @@ def tagger(
       nbest train tagger train.conllu --tags upos --jackknife 10 --lists train.jsonl --k 10
     """
     from nbest.cli.training_tagger import TrainCall, run
-    from nbest.systems.tagger import Settings
+    from nbest.systems.tagger.tagger import Settings
 
     settings = Settings(longest=longest, rare=rare, prior=prior, contexts=contexts, limit=limit)
     run(TrainCall(treebanks, output, tags, settings, jackknife, lists, k, threads, quiet))
@@ -168,7 +168,7 @@ def parser(
       nbest train parser train.conllu --lists train.lists.jsonl.gz --folds 10 --k 200
     """
     from nbest.cli.training_parser import TrainCall, run
-    from nbest.systems.parser_train import Settings
+    from nbest.systems.parser.train import Settings
 
     settings = Settings(epochs=epochs, rate=rate, l2=l2, arc_bits=arc_bits, label_bits=label_bits, frequent=frequent)
     run(TrainCall(treebanks, output, settings, lists, folds, k, seed, threads, quiet))
@@ -207,6 +207,6 @@ def converter(
       nbest train converter news.read.tsv --adapt novels.read.tsv --order 3 -o novels
     """
     from nbest.cli.training_converter import TrainCall, run
-    from nbest.systems.converter_train import ConverterTraining
+    from nbest.systems.converter.train import ConverterTraining
 
     run(TrainCall(texts, output, dictionary, adapt, heldout, ConverterTraining(order, tokens), threads, quiet))

@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from nbest.base.errors import FormatError
 from nbest.cli.console import Console
 from nbest.cli.targets import refuse_overwriting
-from nbest.errors import FormatError
-from nbest.systems.converter_files import check_target, save
-from nbest.systems.converter_text import Sentence, read_dictionary, read_sentences
-from nbest.systems.converter_train import ConverterTraining
-from nbest.systems.ngram_mixture import Mixture
+from nbest.lm.mixture import Mixture
+from nbest.systems.converter.files import check_target, save
+from nbest.systems.converter.text import Sentence, read_dictionary, read_sentences
+from nbest.systems.converter.train import ConverterTraining
 
 _STAGES = 5  # reading, two language models, dictionary, writing
 

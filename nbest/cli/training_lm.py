@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from nbest.base.errors import ParameterError
+from nbest.base.limits import LONGEST, check_count
+from nbest.base.unpacking import need_rereadable
 from nbest.cli.console import Console, print_json
 from nbest.cli.loading import Source, read_lists
 from nbest.cli.targets import refuse_overwriting, written
-from nbest.errors import ParameterError
 from nbest.features.lm import add_lm
 from nbest.formats import FOREST_FORMATS, format_of_target, write
-from nbest.limits import LONGEST, check_count
-from nbest.systems.ngram import LanguageModel
-from nbest.systems.ngram_count import count_ngrams, read_sentences
-from nbest.systems.ngram_estimate import FALLBACK, KneserNey, adjusted_counts, estimated_discounts
-from nbest.systems.ngram_file import check_target, load_lm, save_lm
-from nbest.unpacking import need_rereadable
+from nbest.lm.count import count_ngrams, read_sentences
+from nbest.lm.estimate import FALLBACK, KneserNey, adjusted_counts, estimated_discounts
+from nbest.lm.file import check_target, load_lm, save_lm
+from nbest.lm.model import LanguageModel
 
 
 @dataclass(frozen=True)

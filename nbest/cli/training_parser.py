@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass
 
+from nbest.base.errors import ParameterError
 from nbest.cli.console import Console
 from nbest.cli.targets import check_folder, check_target, format_of_lists, refuse_overwriting
 from nbest.decisions import oracle
-from nbest.errors import ParameterError
+from nbest.evaluation.inspection import first_choice
 from nbest.formats import write
 from nbest.formats.conllu import Sentence, read_conllu
-from nbest.inspection import first_choice
 from nbest.metrics import LAS
-from nbest.systems.parser_files import check_place
-from nbest.systems.parser_report import jackknifed_lists
-from nbest.systems.parser_train import Settings, train_parser
-from nbest.systems.parser_trees import check_trees
+from nbest.systems.parser.files import check_place
+from nbest.systems.parser.report import jackknifed_lists
+from nbest.systems.parser.train import Settings, train_parser
+from nbest.systems.parser.trees import check_trees
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from nbest.base.errors import ParameterError
 from nbest.cli.console import Console
 from nbest.cli.targets import format_of_lists, refuse_overwriting
 from nbest.decisions import oracle
-from nbest.errors import ParameterError
+from nbest.evaluation.inspection import first_choice
 from nbest.formats import write
 from nbest.formats.conllu import Sentence, read_conllu
-from nbest.inspection import first_choice
 from nbest.metrics import TokenAccuracy
-from nbest.systems.tagger import Settings, Tagger
-from nbest.systems.tagger_files import check_place
-from nbest.systems.tagger_report import jackknifed_lists, training_tags
+from nbest.systems.tagger.files import check_place
+from nbest.systems.tagger.report import jackknifed_lists, training_tags
+from nbest.systems.tagger.tagger import Settings, Tagger
 
 
 @dataclass(frozen=True)

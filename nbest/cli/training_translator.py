@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from nbest.base.errors import ParameterError
+from nbest.base.unpacking import need_rereadable
 from nbest.cli.console import Console
 from nbest.cli.targets import refuse_overwriting
-from nbest.errors import ParameterError
-from nbest.systems.translator import Translator
-from nbest.systems.translator_train import Settings, Training
-from nbest.unpacking import need_rereadable
+from nbest.systems.translator.train import Settings, Training
+from nbest.systems.translator.translator import Translator
 
 
 @dataclass(frozen=True)

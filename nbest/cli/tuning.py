@@ -8,21 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.loading import Source, columns, files_of, measure, read_corpus, wanted, warn_of_labels, warn_of_overlap
 from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
-from nbest.errors import CapabilityError, ParameterError, look_up
 from nbest.features import fit_recipes
 from nbest.forests.oracle import forest_oracle
 from nbest.formats.moses_weights import write_moses_weights
-from nbest.model import LogLinear, load
-from nbest.model_arrays import detach
+from nbest.model.arrays import detach
+from nbest.model.loglinear import LogLinear, load
 from nbest.trainers import TRAINERS
 from nbest.trainers.base import score_of
-from nbest.trainers.lowdim import LowDim
+from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.settings_grid import search as search_settings
 
 

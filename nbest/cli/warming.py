@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from nbest import formats
+from nbest.base.errors import NbestError
 from nbest.cli import warming_library
 from nbest.corpus import NBest, Texts
-from nbest.errors import NbestError
 from nbest.features import FEATURES
 from nbest.forests.derivations import forests_of
 from nbest.formats.conllu import Sentence, sentence_of, write_conllu

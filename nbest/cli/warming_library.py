@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.errors import ConvergenceWarning
 from nbest.corpus import Texts, intern
-from nbest.errors import ConvergenceWarning
 from nbest.forests.derivations import forests_of
 from nbest.forests.edge_stats import bleu_edge_stats
 from nbest.forests.expectations import derivatives, expectations
@@ -17,13 +17,21 @@ from nbest.forests.pruning import prune
 from nbest.forests.sampling import sample
 from nbest.forests.semirings import SEMIRINGS, outside, totals
 from nbest.formats import read
+from nbest.lm.file import load_lm
 from nbest.metrics import BLEU
-from nbest.systems.ngram_file import load_lm
-from nbest.systems.phrases_numbers import Numbers, PairCounts
-from nbest.systems.translator import Translator
+from nbest.systems.translator.phrases.numbers import Numbers, PairCounts
+from nbest.systems.translator.translator import Translator
 from nbest.testing.corpora import toy_lists
 from nbest.testing.forests import toy_forests
-from nbest.trainers import MSR, MSR2, MaxLikelihood, MinRisk, SoftBLEU, base, cobleu
+from nbest.trainers import (
+    MSR,
+    MSR2,
+    MaxLikelihood,
+    MinRisk,
+    SoftBLEU,
+    base,
+)
+from nbest.trainers.dense import cobleu
 
 _MANY = 5000  # more than the first tables hold
 _HOLES = """\\data\\

@@ -16,11 +16,11 @@ def warmup(threads: o.Threads = None, quiet: o.Quiet = False) -> None:
     """
     import time
 
-    from nbest import compilation
+    from nbest.base.errors import CapabilityError
     from nbest.cli.console import Console
     from nbest.cli.warming import warm_up
-    from nbest.errors import CapabilityError
-    from nbest.parallel import thread_count
+    from nbest.compute import compilation
+    from nbest.compute.parallel import thread_count
 
     if not compilation.kept:
         raise CapabilityError("kernels cannot be kept: no folder can be written to; let NUMBA_CACHE_DIR name one")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
+from nbest.base.types import Floats, Ints, Metric, References
+from nbest.compute import segments
 from nbest.corpus.nbest import Origin, frozen_view
-from nbest.errors import CapabilityError, ParameterError, _known, need_metric
-from nbest.types import Floats, Ints, Metric, References
 
 if TYPE_CHECKING:
-    from nbest.forests.layout import Layout
+    from nbest.corpus.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Forests:
     @cached_property
     def layout(self) -> Layout:
         """The forests as kernels read them; made once."""
-        from nbest.forests.layout import Layout
+        from nbest.corpus.layout import Layout
 
         return Layout.of(self)
 

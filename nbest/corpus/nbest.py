@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
+from nbest.base.types import Bools, Floats, Ints, Metric, References
+from nbest.compute import segments
 from nbest.corpus.texts import Texts
-from nbest.errors import CapabilityError, ParameterError, _known, need_metric
-from nbest.types import Bools, Floats, Ints, Metric, References
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -7,15 +7,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError, need_kind
+from nbest.base.randomness import generator
+from nbest.base.types import Bools, Floats, Ints
+from nbest.compute import segments
 from nbest.corpus.forests import Forests
 from nbest.corpus.nbest import NBest
 from nbest.corpus.order import in_order
 from nbest.corpus.recipes import shared_recipes
 from nbest.corpus.texts import Texts, concatenate
-from nbest.errors import CapabilityError, ParameterError, need_kind
-from nbest.randomness import generator
-from nbest.types import Bools, Floats, Ints
 
 Corpus = TypeVar("Corpus", NBest, Forests, NBest | Forests)
 

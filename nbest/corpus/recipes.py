@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbest.errors import ParameterError
+from nbest.base.errors import ParameterError
 
 
 def same_recipe(first: Any, second: Any) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nbest.parallel import kernel
-from nbest.types import Ints
+from nbest.base.types import Ints
+from nbest.compute.parallel import kernel
 
 Bytes = npt.NDArray[np.uint8]
 

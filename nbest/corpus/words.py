@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from nbest.base.types import Ints
+from nbest.compute.parallel import kernel
 from nbest.corpus.texts import Texts, concatenate
-from nbest.parallel import kernel
-from nbest.types import Ints
 
 
 @dataclass(frozen=True)

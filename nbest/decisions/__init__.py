@@ -6,13 +6,13 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any
 
+from nbest.base.types import Ints
 from nbest.corpus import NBest
 from nbest.decisions.consensus import consensus
 from nbest.decisions.mbr import mbr
 from nbest.decisions.onebest import first, one_best
 from nbest.decisions.oracle import corpus_oracle, oracle, random_score
-from nbest.model import LogLinear
-from nbest.types import Ints
+from nbest.model.loglinear import LogLinear
 
 DECISIONS: dict[str, Callable[..., Ints]] = {
     "1best": one_best,

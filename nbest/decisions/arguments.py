@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbest.base.errors import ParameterError, need_kind
 from nbest.corpus import Forests, NBest
-from nbest.errors import ParameterError, need_kind
 
 
 def check_arguments(decision: str, model: Any, corpus: Any) -> None:

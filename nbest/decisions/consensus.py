@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import CapabilityError
+from nbest.base.limits import LONGEST, check_count
+from nbest.base.types import Floats, Ints, Metric
+from nbest.compute import segments
+from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests, NBest, Texts, Words
 from nbest.decisions.arguments import check_arguments, need_model
 from nbest.decisions.mbr import check_segments, checked_gamma
-from nbest.errors import CapabilityError
-from nbest.forests.completed import clip
 from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import ExpectedCounts, expected_counts
-from nbest.forests.tokens import retokenised, text_tokens
-from nbest.limits import LONGEST, check_count
+from nbest.forests.ngrams.completed import clip
+from nbest.forests.ngrams.tokens import retokenised, text_tokens
 from nbest.metrics import BLEU, make_metric, ngrams
 from nbest.metrics.tokenise import tokens
-from nbest.model import LogLinear
-from nbest.parallel import over_ranges
-from nbest.types import Floats, Ints, Metric
+from nbest.model.loglinear import LogLinear
 
 _EDGES = 1 << 17  # how many edges are worked on at once; what their n-grams take is given back
 

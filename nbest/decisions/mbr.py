@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.types import Ints, Metric
+from nbest.compute import segments
 from nbest.corpus import Forests, NBest
 from nbest.decisions.arguments import check_arguments, need_model
-from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import make_metric
 from nbest.metrics.pairwise import expected_losses
-from nbest.model import LogLinear
-from nbest.types import Ints, Metric
+from nbest.model.loglinear import LogLinear
 
 
 def mbr(

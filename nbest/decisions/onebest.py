@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbest.base.types import Ints
 from nbest.corpus import NBest
 from nbest.decisions.arguments import check_arguments, need_model
-from nbest.model import LogLinear
-from nbest.types import Ints
+from nbest.model.loglinear import LogLinear
 
 
 def first(model: LogLinear | None, corpus: NBest) -> Ints:

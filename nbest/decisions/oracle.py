@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import need_kind
+from nbest.base.randomness import generator
+from nbest.base.types import Ints
+from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.errors import need_kind
-from nbest.randomness import generator
-from nbest.types import Ints
 
 
 def oracle(corpus: NBest) -> Ints:

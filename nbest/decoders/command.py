@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from nbest.base.errors import DecoderError, NbestError, ParameterError, _known
+from nbest.base.files import write_text
 from nbest.corpus import Forests, NBest
-from nbest.errors import DecoderError, NbestError, ParameterError, _known
-from nbest.files import write_text
 from nbest.formats import FOREST_FORMATS, FORMATS, read_any
 from nbest.formats.moses_weights import write_moses_weights
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")  # {{ and }} are braces
 _PLAIN = ("weights", "input", "output", "k")

@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from nbest.base.errors import FormatError, ParameterError, look_up
+from nbest.base.files import decode, read_bytes, read_lines, split_lines
+from nbest.base.folders import MANIFEST
+from nbest.base.sealed import read_object
 from nbest.corpus import Forests, NBest
 from nbest.corpus.operations import join
-from nbest.errors import FormatError, ParameterError, look_up
-from nbest.files import decode, read_bytes, read_lines, split_lines
 from nbest.forests.kbest import kbest
 from nbest.formats.conllu import Sentence, conllu_of, looks_like_conllu, sentence_of
-from nbest.model import LogLinear
-from nbest.sealed import read_object
-from nbest.systems.directory import MANIFEST
+from nbest.model.loglinear import LogLinear
 
 _BATCH = 200  # segments whose forests are in memory at a time, where lists are wanted
 
@@ -44,7 +44,7 @@ class _Translator(_System):
     """Texts in, translations as tokens out."""
 
     def __init__(self, folder: Path) -> None:
-        from nbest.systems.translator import Translator
+        from nbest.systems.translator.translator import Translator
 
         self.system = Translator.load(folder)
         self.start = dict(self.system.weights)
@@ -57,7 +57,7 @@ class _Converter(_System):
     """Kana in, words out; lists differ in characters."""
 
     def __init__(self, folder: Path) -> None:
-        from nbest.systems.converter import Converter
+        from nbest.systems.converter.converter import Converter
 
         self.system = Converter.load(folder)
         self.start = dict(self.system.weights)
@@ -70,8 +70,8 @@ class _Tagger(_System):
     """Sentences in, tags out; treebanks carry the right tags."""
 
     def __init__(self, folder: Path) -> None:
-        from nbest.systems.tagger import Tagger
-        from nbest.systems.tagger_lattice import FEATURES
+        from nbest.systems.tagger.lattice import FEATURES
+        from nbest.systems.tagger.tagger import Tagger
 
         self.system = Tagger.load(folder)
         self.start = dict.fromkeys(FEATURES, 1.0)
@@ -83,7 +83,7 @@ class _Tagger(_System):
         return [sentence_of(line.split()) for line in split_lines(content)]
 
     def forests(self, inputs: Sequence[Sentence], weights: Mapping[str, float], **options: Any) -> Any:
-        from nbest.systems.tagger_report import gold_tags
+        from nbest.systems.tagger.report import gold_tags
 
         options.pop("progress", None)
         gold = gold_tags(inputs, self.system.column)[0]
@@ -94,7 +94,7 @@ class _Parser(_Tagger):
     """Sentences with parts of speech in, trees out; treebanks carry the right trees."""
 
     def __init__(self, folder: Path) -> None:
-        from nbest.systems.parser import Parser
+        from nbest.systems.parser.parser import Parser
 
         self.system = Parser.load(folder)
         self.start = dict(self.system.weights)

@@ -11,16 +11,16 @@ from dataclasses import replace
 from inspect import Parameter, signature
 from typing import Any
 
+from nbest.base.errors import NbestError, ParameterError, look_up, need_kind
 from nbest.corpus import NBest
-from nbest.errors import NbestError, ParameterError, look_up, need_kind
 from nbest.features.bins import Bins, bins, seed_weights
-from nbest.features.gaussian_reestimate import reestimate
-from nbest.features.gaussians import GaussianKernels, gaussians
+from nbest.features.kernels.gaussians import GaussianKernels, gaussians
+from nbest.features.kernels.reestimate import reestimate
 from nbest.features.lm import lm, lm_recipe
-from nbest.features.lowdim import fit_features, lowdim
-from nbest.features.ngrams import ngrams, ngrams_recipe, only_ngrams
+from nbest.features.lowdim.feature import fit_features, lowdim
+from nbest.features.ngrams.feature import ngrams, ngrams_recipe, only_ngrams
+from nbest.features.ngrams.pairs import only_pairs, pairs, pairs_recipe
 from nbest.features.options import check_options
-from nbest.features.pairs import only_pairs, pairs, pairs_recipe
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, frequency, length, rank
 

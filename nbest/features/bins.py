@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError, ParameterError, _known
+from nbest.base.types import Floats, Ints
+from nbest.compute.segments import offsets_of
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ParameterError, _known
 from nbest.features.recipes import record
-from nbest.segments import offsets_of
-from nbest.types import Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
+from nbest.base.files import reason_of
 from nbest.corpus import NBest, Texts
-from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.features.recipes import record
-from nbest.files import reason_of
-from nbest.model_paths import checksum, need_plain
+from nbest.model.paths import checksum, need_plain
 
 if TYPE_CHECKING:
-    from nbest.systems.ngram import LanguageModel
+    from nbest.lm.model import LanguageModel
 
 
 def lm(corpus: NBest, path: str, sha256: str = "", name: str = "lm", wanted: str = "") -> NBest:
@@ -82,6 +82,6 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=2)
 def _load(path: str, stamp: tuple[int, int]) -> LanguageModel:
-    from nbest.systems.ngram_file import load_lm
+    from nbest.lm.file import load_lm
 
     return load_lm(path)

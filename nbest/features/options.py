@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from nbest.errors import ParameterError, _known, shown
-from nbest.limits import MOST, check_count
+from nbest.base.errors import ParameterError, _known, shown
+from nbest.base.limits import MOST, check_count
 
 
 def check_options(kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Floats
+from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.types import Floats
 
 
 def within_scale(corpus: NBest) -> Floats:

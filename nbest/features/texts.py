@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, look_up
+from nbest.base.limits import check_count
+from nbest.base.types import Floats
+from nbest.compute import segments
 from nbest.corpus import NBest, characters, intern
-from nbest.errors import CapabilityError, look_up
 from nbest.features.recipes import record
-from nbest.limits import check_count
-from nbest.types import Floats
 
 
 def length(corpus: NBest) -> NBest:

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.compute.parallel import kernel
 from nbest.corpus import Forests, NBest, Texts, Words
-from nbest.parallel import kernel
-from nbest.types import Floats, Ints
 
 
 @dataclass(frozen=True)

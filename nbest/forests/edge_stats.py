@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.compute.parallel import kernel
 from nbest.corpus import Forests
 from nbest.forests.derivations import Derivations
 from nbest.forests.ngrams import ngram_stats
 from nbest.metrics import BLEU
-from nbest.parallel import kernel
-from nbest.types import Floats, Ints
 
 
 def bleu_edge_stats(forests: Forests, metric: BLEU) -> tuple[Forests, Floats]:

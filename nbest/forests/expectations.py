@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Floats
+from nbest.compute import segments
+from nbest.compute.parallel import kernel, most, over_ranges
 from nbest.forests.posteriors import checked_scores, posteriors, run
-from nbest.parallel import kernel, most, over_ranges
-from nbest.types import Floats
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbest import segments
-from nbest.errors import ParameterError
-from nbest.forests.layout import Layout
-from nbest.intrinsics import fast_exp
-from nbest.parallel import kernel, most, over_ranges
-from nbest.types import Floats
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats
+from nbest.compute import segments
+from nbest.compute.intrinsics import fast_exp
+from nbest.compute.parallel import kernel, most, over_ranges
+from nbest.corpus.layout import Layout
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests

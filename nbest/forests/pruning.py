@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import ParameterError
+from nbest.base.types import Bools, Floats
+from nbest.compute import segments
+from nbest.compute.parallel import kernel, over_ranges
 from nbest.corpus import Forests
-from nbest.errors import ParameterError
 from nbest.forests.kbest import kbest
 from nbest.forests.posteriors import checked_scores, posteriors
-from nbest.parallel import kernel, over_ranges
-from nbest.types import Bools, Floats
 
 POSTERIOR = 1e-3
 """Threshold of `prune` when none is given."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbest.base.errors import ParameterError
+from nbest.base.randomness import generator
+from nbest.base.types import Floats, Ints
+from nbest.compute.parallel import kernel, over_ranges
 from nbest.corpus import Forests
-from nbest.errors import ParameterError
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest import joined
-from nbest.forests.kbest_heap import roomy
+from nbest.forests.kbest.heap import roomy
 from nbest.forests.posteriors import checked_scores, run
-from nbest.parallel import kernel, over_ranges
-from nbest.randomness import generator
-from nbest.types import Floats, Ints
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -24,10 +24,10 @@ from numba import types
 from numba.extending import overload, register_jitable
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
-from nbest.compilation import compiled
-from nbest.forests.layout import Layout
-from nbest.parallel import kernel, over_ranges
-from nbest.types import Floats
+from nbest.base.types import Floats
+from nbest.compute.compilation import compiled
+from nbest.compute.parallel import kernel, over_ranges
+from nbest.corpus.layout import Layout
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import ParameterError
+from nbest.base.types import Ints
+from nbest.compute import segments
 from nbest.corpus import Forests
 from nbest.corpus.order import in_order
-from nbest.errors import ParameterError
-from nbest.types import Ints
 
 
 def union(parts: Sequence[Forests]) -> Forests:

@@ -8,28 +8,32 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from nbest.base.errors import (
+    CapabilityError,
+    FormatError,
+    ParameterError,
+    _known,
+    look_up,
+    need_kind,
+)
+from nbest.base.files import read_bytes
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, FormatError, ParameterError, _known, look_up, need_kind
-from nbest.files import read_bytes
-from nbest.formats import (
-    cdec,
+from nbest.formats.forests import cdec, moses_hypergraph, slf, travatar
+from nbest.formats.forests import jsonl as forest_jsonl
+from nbest.formats.forests.base import ForestFormat
+from nbest.formats.lists import (
     espnet,
     fairseq,
     flat,
-    forest_jsonl,
     hyporadise,
     jsonl,
     kaldi,
     mlm_scoring,
     moses,
-    moses_hypergraph,
     nemo,
-    slf,
-    travatar,
     wenet,
 )
-from nbest.formats.base import HEAD, Format
-from nbest.formats.forest_base import ForestFormat
+from nbest.formats.lists.base import HEAD, Format
 from nbest.formats.references import read_references
 
 _MODULES = (jsonl, fairseq, espnet, kaldi, hyporadise, mlm_scoring, wenet, flat, moses, nemo)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from nbest.errors import FormatError
-from nbest.files import read_lines
+from nbest.base.errors import FormatError
+from nbest.base.files import read_lines
 
 _PAIR = re.compile(r"([^ \t]*)(.*)", re.DOTALL).fullmatch
 

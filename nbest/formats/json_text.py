@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nbest.errors import FormatError
-from nbest.formats.base import shown
+from nbest.base.errors import FormatError
+from nbest.formats.lists.base import shown
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}

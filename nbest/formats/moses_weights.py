@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from nbest.errors import CapabilityError, FormatError
-from nbest.files import split_lines, write_text
-from nbest.formats.base import number
+from nbest.base.errors import CapabilityError, FormatError
+from nbest.base.files import split_lines, write_text
+from nbest.formats.lists.base import number
 
 
 def parse_moses_weights(path: str | Path, text: str) -> dict[str, float]:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nbest.base.errors import FormatError
+from nbest.base.files import read_lines
+from nbest.base.types import References
 from nbest.corpus.order import in_order, whole_numbers
-from nbest.errors import FormatError
-from nbest.files import read_lines
-from nbest.formats.base import shown
+from nbest.formats.lists.base import shown
 from nbest.formats.references import align_lines
 from nbest.formats.texts_by_id import ids_before_blanks, not_chosen, own_ids, texts_after_blanks, without_blank_end
-from nbest.types import References
 
 
 @dataclass(frozen=True)

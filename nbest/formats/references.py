@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from nbest.base.errors import FormatError, ParameterError, need_kind
+from nbest.base.files import read_lines
 from nbest.corpus.order import first_number, whole_numbers
-from nbest.errors import FormatError, ParameterError, need_kind
-from nbest.files import read_lines
-from nbest.formats.base import shown
+from nbest.formats.lists.base import shown
 from nbest.formats.texts_by_id import ids_before_blanks, own_ids, texts_after_blanks, without_blank_end
 
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from nbest.errors import FormatError
+from nbest.base.errors import FormatError
 from nbest.formats.json_text import loads, need
 
 _KEYS = {"id", "text", "index", "score"}  # what `nbest rerank --json` writes

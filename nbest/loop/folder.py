@@ -27,13 +27,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nbest.errors import ParameterError
-from nbest.files import write_text
+from nbest.base.errors import ParameterError
+from nbest.base.files import write_text
+from nbest.base.folders import check_files, replacing_directory
+from nbest.base.sealed import read_object, sealed
 from nbest.loop.records import check_record
-from nbest.model import LogLinear, load, versions
-from nbest.sealed import read_object, sealed
+from nbest.model.loglinear import LogLinear, load, versions
 from nbest.studies.base import plain
-from nbest.systems.directory import check_files, replacing_directory
 
 try:
     import fcntl

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nbest.base.errors import ParameterError
+from nbest.base.types import References
 from nbest.corpus.order import in_order
-from nbest.errors import ParameterError
-from nbest.types import References
 
 
 @dataclass(frozen=True)

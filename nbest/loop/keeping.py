@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import ParameterError
+from nbest.base.types import Ints
+from nbest.compute import segments
 from nbest.corpus import Forests, NBest
-from nbest.errors import ParameterError
 from nbest.forests.kbest import kbest
 from nbest.formats import write_forests
 from nbest.loop.keys import keys_of
 from nbest.loop.pool import aligned, assemble, new_ones, save_array, save_part
-from nbest.model import LogLinear
-from nbest.types import Ints
+from nbest.model.loglinear import LogLinear
 
 FORESTS = "forests.jsonl.gz"
 _ROUNDING = 1e-6  # relative: scores of one candidate that differ by less are the same

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.errors import ParameterError
+from nbest.base.types import Ints
+from nbest.compute.parallel import kernel
 from nbest.corpus import NBest
-from nbest.errors import ParameterError
-from nbest.parallel import kernel
-from nbest.types import Ints
 
 _COARSE = np.uint32(8)  # bits of float32 that may differ between features that count as the same
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.folders import sizes_and_sums
+from nbest.base.types import Metric
 from nbest.corpus import Forests, NBest
 from nbest.decoders import Decoder, describe_decoder, in_folder
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.union import union
 from nbest.formats import read_forests
 from nbest.loop.folder import Folder
@@ -20,15 +22,13 @@ from nbest.loop.inputs import Inputs
 from nbest.loop.keeping import FORESTS, best_lists, keep_forests, keep_lists
 from nbest.loop.pool import assemble, ids_of
 from nbest.loop.report import told, write_report
-from nbest.model import LogLinear, load
-from nbest.systems.directory import sizes_and_sums
+from nbest.model.loglinear import LogLinear, load
 from nbest.trainers.base import describe
-from nbest.trainers.cobleu import MaxCoBLEU
-from nbest.trainers.lowdim import LowDim
-from nbest.trainers.mert import MERT
+from nbest.trainers.dense.cobleu import MaxCoBLEU
+from nbest.trainers.dense.mert import MERT
+from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.settings_grid import search
 from nbest.trainers.sharpness import decision_gamma
-from nbest.types import Metric
 
 
 @dataclass

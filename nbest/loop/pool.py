@@ -22,16 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
-from nbest.arrays_file import map_array
+from nbest.base.arrays_file import map_array
+from nbest.base.errors import FormatError, ParameterError
+from nbest.base.sealed import read_object
+from nbest.base.types import Bools, Floats, Ints, Metric
+from nbest.compute import segments
+from nbest.compute.bounds import Bounds
 from nbest.corpus import NBest, Texts
 from nbest.corpus.operations import per_segment, unite_sparse
 from nbest.corpus.order import in_order
 from nbest.corpus.texts import concatenate
-from nbest.errors import FormatError, ParameterError
-from nbest.sealed import read_object
-from nbest.systems.bounds import Bounds
-from nbest.types import Bools, Floats, Ints, Metric
 
 _SEGMENTS = ("ids", "feature_names", "references", "sources", "sparse_names")
 _REMEDY = "remove the folder of its round and resume"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nbest.errors import FormatError
-from nbest.formats.base import shown
-from nbest.systems.directory import is_number
+from nbest.base.errors import FormatError
+from nbest.base.folders import is_number
+from nbest.formats.lists.base import shown
 
 Rule = Callable[[Any], bool]
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from nbest.files import write_text
+from nbest.base.files import write_text
 from nbest.loop.folder import Folder
+from nbest.report.charts import LineChart, Series
+from nbest.report.markdown import escaped
+from nbest.report.markdown import row as row_of
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS
 from nbest.studies.base import plain
-from nbest.studies.charts import LineChart, Series
-from nbest.studies.markdown import escaped
-from nbest.studies.markdown import row as row_of
-from nbest.studies.picture import Picture
-from nbest.studies.svg import COLOURS
 
 _SEARCH_ERRORS = 0.1  # share of the segments from which they are worth a warning
 

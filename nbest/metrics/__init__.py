@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from nbest.errors import ParameterError, _known, look_up
+from nbest.base.errors import ParameterError, _known, look_up
 from nbest.metrics.accuracy import Exact, TokenAccuracy
 from nbest.metrics.attachment import LAS, UAS
 from nbest.metrics.bleu import BLEU

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Floats, Ints, References
+from nbest.compute import segments
 from nbest.corpus.texts import Texts
 from nbest.metrics.places import best_places
 from nbest.metrics.rates import Accuracy, versioned
 from nbest.metrics.references import flatten
 from nbest.metrics.tokenise import tokens
-from nbest.types import Floats, Ints, References
 
 
 @dataclass(frozen=True, kw_only=True)

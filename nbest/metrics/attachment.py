@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats, Ints, References
+from nbest.compute import segments
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, intern
-from nbest.errors import ParameterError
 from nbest.metrics.places import best_places
 from nbest.metrics.rates import Accuracy, versioned
 from nbest.metrics.references import flatten
-from nbest.types import Floats, Ints, References
 
 _ARC = re.compile(r"(?P<head>0|[1-9][0-9]*):(?P<label>\S+)").fullmatch
 _SUBTYPE = ":"

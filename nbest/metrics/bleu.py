@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import ParameterError, look_up
+from nbest.base.limits import LONGEST, check_count
+from nbest.base.types import Bools, Floats, Ints, References
+from nbest.compute import segments
+from nbest.compute.jets import Value, minimum_zero, sigmoid
 from nbest.corpus.texts import Texts
-from nbest.errors import ParameterError, look_up
-from nbest.jets import Value, minimum_zero, sigmoid
-from nbest.limits import LONGEST, check_count
 from nbest.metrics import ngrams
 from nbest.metrics.rates import FLOOR, smooth_log_rate
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import check_tokeniser, tokeniser_signature, tokens
-from nbest.types import Bools, Floats, Ints, References
 
 SMOOTHING = {"none": 0.0, "exp": 0.0, "floor": 0.1, "add-k": 1.0}
 """Smoothing methods and the default of their value (Chen & Cherry 2014); none and exp use none."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.limits import LONGEST, check_count
+from nbest.base.types import Floats, Ints, References
+from nbest.compute import segments
+from nbest.compute.jets import Value, log
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, characters
-from nbest.jets import Value, log
-from nbest.limits import LONGEST, check_count
 from nbest.metrics import ngrams
 from nbest.metrics.rates import FLOOR, smooth_rate
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import split_words
-from nbest.types import Floats, Ints, References
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _EPSILON = 1e-16

@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from nbest import parallel, segments
+from nbest.base.types import Floats, Ints, References
+from nbest.compute import parallel, segments
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words
 from nbest.metrics.rates import ErrorRate, versioned
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import tokens
-from nbest.types import Floats, Ints, References
 
 _SURROGATES = (0xD800, 0xE000)
 _POINTS = 0x110000 - (_SURROGATES[1] - _SURROGATES[0])  # how many words a code point can stand for

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats, Ints, References
+from nbest.compute import segments
+from nbest.compute.jets import Value
 from nbest.corpus.texts import Texts
-from nbest.errors import ParameterError
-from nbest.jets import Value
 from nbest.metrics import ngrams
 from nbest.metrics.rates import percent, smooth_log_rate, versioned
 from nbest.metrics.references import flatten, ranks
 from nbest.metrics.tokenise import tokens
-from nbest.types import Floats, Ints, References
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.types import Floats, Ints, References
+from nbest.compute.jets import Value
 from nbest.corpus.texts import Texts
-from nbest.errors import CapabilityError, ParameterError
-from nbest.jets import Value
 from nbest.metrics.rates import smooth_rate, versioned
-from nbest.types import Floats, Ints, References
 
 
 @dataclass(frozen=True, kw_only=True)

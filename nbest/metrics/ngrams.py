@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from nbest.base.types import Ints
+from nbest.compute.parallel import kernel, over_ranges
 from nbest.corpus.words import Words
-from nbest.parallel import kernel, over_ranges
-from nbest.types import Ints
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Floats, Ints, Metric
+from nbest.compute import segments
 from nbest.corpus.texts import Texts
-from nbest.types import Floats, Ints, Metric
 
 _PAIRS = 1 << 18  # how many pairs are measured at once
 

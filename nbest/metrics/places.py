@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbest.base.types import Floats, Ints
+from nbest.compute.parallel import kernel
 from nbest.corpus.words import Words
 from nbest.metrics.references import ranks
-from nbest.parallel import kernel
-from nbest.types import Floats, Ints
 
 
 def best_places(hyps: Words, refs: Words, owners: Ints, groups: Ints) -> Floats:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from nbest.jets import Value, log
-from nbest.types import Floats
+from nbest.base.types import Floats
+from nbest.compute.jets import Value, log
 
 FLOOR = 0.1
 """Added to counts in smooth formulas, so that a count whose expectation vanishes gives no infinite slope."""

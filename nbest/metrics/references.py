@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import ParameterError
+from nbest.base.types import Bools, Ints, References
+from nbest.compute import segments
 from nbest.corpus.texts import Texts
-from nbest.errors import ParameterError
-from nbest.types import Bools, Ints, References
 
 
 def flatten(texts: Texts, offsets: Ints, references: References) -> tuple[Texts, Ints]:

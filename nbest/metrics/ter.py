@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.types import Floats, Ints, References
 from nbest.corpus.texts import Texts
 from nbest.metrics.rates import ErrorRate
 from nbest.metrics.references import flatten
-from nbest.types import Floats, Ints, References
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, look_up
+from nbest.base.types import Bools, Ints
+from nbest.compute import segments
+from nbest.compute.parallel import kernel
 from nbest.corpus.texts import Texts, concatenate
 from nbest.corpus.words import Words, intern
-from nbest.errors import CapabilityError, look_up
-from nbest.parallel import kernel
-from nbest.types import Bools, Ints
 
 BY_WORD = ("none", "13a", "char", "intl", "zh")
 """Tokenisers that are called once per distinct word."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.types import Floats, Objective
+from nbest.compute.parallel import each
 from nbest.objectives.cobleu import CoBLEU
 from nbest.objectives.likelihood import Likelihood
 from nbest.objectives.risk import Risk
 from nbest.objectives.shard import Shard, scales
-from nbest.parallel import each
-from nbest.types import Floats, Objective
 
 OBJECTIVES: dict[str, type] = {"cobleu": CoBLEU, "likelihood": Likelihood, "risk": Risk}
 """Objectives by name."""

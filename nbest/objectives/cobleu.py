@@ -7,17 +7,17 @@ from functools import cached_property
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.compute.parallel import kernel, over_ranges
 from nbest.corpus import Forests
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.edge_stats import average_lengths
 from nbest.forests.ngrams import NgramStats, ngram_stats
 from nbest.forests.posteriors import run
 from nbest.metrics import BLEU
 from nbest.metrics.rates import FLOOR
 from nbest.objectives.forest_moments import ForestBlocked
-from nbest.parallel import kernel, over_ranges
-from nbest.types import Floats, Ints
 
 _NO_PAIRS = np.zeros((0, 2), np.int64)
 

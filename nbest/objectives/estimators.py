@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
-from nbest.errors import CapabilityError, ParameterError, look_up
-from nbest.jets import expand
-from nbest.randomness import generator
-from nbest.types import Floats, Ints
+from nbest.base.errors import CapabilityError, ParameterError, look_up
+from nbest.base.randomness import generator
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.compute.jets import expand
 
 Formula = Callable[[Sequence[Any]], Any]
 

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nbest.base.types import Floats, Ints
+from nbest.compute.parallel import kernel, most, over_ranges
+from nbest.compute.vectors import combine, dot
+from nbest.corpus.layout import Layout
 from nbest.forests.expectations import downward, upward
-from nbest.forests.layout import Layout
 from nbest.forests.posteriors import check_log_z, inside, outside
 from nbest.objectives.moments import Moments
-from nbest.parallel import kernel, most, over_ranges
-from nbest.types import Floats, Ints
-from nbest.vectors import combine, dot
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests

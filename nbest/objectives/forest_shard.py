@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from nbest.base.types import Floats
 from nbest.corpus import Forests
 from nbest.objectives.forest_moments import ForestBlocked
-from nbest.types import Floats
 
 
 @dataclass

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Floats
+from nbest.compute import segments
 from nbest.objectives.shard import Shard
-from nbest.types import Floats
 
 
 @dataclass(frozen=True)

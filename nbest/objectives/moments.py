@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest import segments
-from nbest.intrinsics import fast_exp, fmax
-from nbest.parallel import fast_kernel, kernel, over_ranges
-from nbest.types import Floats, Ints
-from nbest.vectors import add, combine, dot
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.compute.intrinsics import fast_exp, fmax
+from nbest.compute.parallel import fast_kernel, kernel, over_ranges
+from nbest.compute.vectors import add, combine, dot
 
 _BLOCK = 32  # segments whose gradients are summed together
 

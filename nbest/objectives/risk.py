@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nbest.errors import CapabilityError, ParameterError
-from nbest.jets import expand
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.types import Floats, Ints
+from nbest.compute.jets import expand
 from nbest.objectives.forest_shard import ForestShard
 from nbest.objectives.moments import Moments
 from nbest.objectives.shard import Shard
-from nbest.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Risk:
     covariance of the totals, Q the Hessian of m at mu; `order` 1 leaves V out. For a formula that is linear in the
     totals both orders are the exact expectation. H is summed over segments, in nats.
     Smith & Eisner (2006), COLING/ACL posters 787-794, eq. 6-8 and section 5; order 1 with `alpha` is the soft BLEU of
-    Nguyen et al. (2007). Differs: any smooth metric of totals and the full covariance; derivatives by `nbest.jets`.
+    Nguyen et al. (2007). Differs: any smooth metric of totals and the full covariance; derivatives by `nbest.compute.jets`.
     Cost: two passes over features, O(H) memory.
     """
 

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Bools, Floats, Ints
+from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.objectives.moments import Blocked
-from nbest.types import Bools, Floats, Ints
 
 
 @dataclass

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nbest.errors import NbestError
+from nbest.base.errors import NbestError
+from nbest.base.types import Floats
 from nbest.optimisers.result import Result
-from nbest.types import Floats
 
 
 def adaptive(

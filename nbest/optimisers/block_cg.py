@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbest import parallel
-from nbest.parallel import fast_kernel
-from nbest.types import Floats, Ints
+from nbest.base.types import Floats, Ints
+from nbest.compute import parallel
+from nbest.compute.parallel import fast_kernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nbest.errors import NbestError
+from nbest.base.errors import NbestError
+from nbest.base.types import Floats
 from nbest.optimisers.result import Result
-from nbest.types import Floats
 
 
 class _OneBlasThread:

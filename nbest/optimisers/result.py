@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbest.types import Floats
+from nbest.base.types import Floats
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nbest.errors import NbestError
+from nbest.base.errors import NbestError
+from nbest.base.types import Floats
 from nbest.optimisers.result import Result
-from nbest.types import Floats
 
 _GROW, _SHRINK = 1.2, 0.5
 _LEAST, _MOST = 1e-6, 50.0

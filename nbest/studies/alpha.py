@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nbest.base.errors import ParameterError
 from nbest.corpus import NBest
-from nbest.errors import ParameterError
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about
-from nbest.studies.charts import LineChart, Series
-from nbest.studies.picture import Picture
-from nbest.studies.svg import COLOURS
-from nbest.trainers.msr import MSR, MSR2
+from nbest.trainers.sparse.msr import MSR, MSR2
 
 METHODS = {"msr": MSR, "msr2": MSR2}
 """Trainers that have an alpha."""

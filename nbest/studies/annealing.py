@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import log, log2
 from typing import Any, ClassVar
 
+from nbest.base.errors import ParameterError
 from nbest.corpus import NBest
-from nbest.errors import ParameterError
+from nbest.report.charts import LineChart, Series, Ticks
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS, GAMMA, PALE, label
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.charts import LineChart, Series, Ticks
-from nbest.studies.picture import Picture
-from nbest.studies.svg import COLOURS, GAMMA, PALE, label
 
 _FOREVER = 10**9  # steps without a gain on held-out lists: the whole path is wanted
 

@@ -14,16 +14,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError, look_up
+from nbest.base.files import write_text
+from nbest.base.limits import check_count
+from nbest.base.types import Floats
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, look_up
 from nbest.features import within_scale
-from nbest.files import write_text
-from nbest.limits import check_count
-from nbest.model import LogLinear
-from nbest.studies.picture import Picture
+from nbest.model.loglinear import LogLinear
+from nbest.report.picture import Picture
 from nbest.trainers import TRAINERS
 from nbest.trainers.base import signature_of
-from nbest.types import Floats
 
 _POINTS = 1_000_000  # weights that a study may try of a feature
 

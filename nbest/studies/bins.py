@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError
 from nbest.features import Bins, apply_recipes, seed_weights
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.charts import LineChart, Series
-from nbest.studies.picture import Picture
-from nbest.studies.svg import COLOURS, PALE
 
 PRIOR: dict[str, dict[str, Any]] = {"softbleu": {"variance": 1.0}}
 """What keeps the many weights of bins in bounds, for methods whose default is no prior."""

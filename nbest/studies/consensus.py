@@ -9,21 +9,30 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.limits import LONGEST, check_count
+from nbest.base.types import Floats
+from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.decisions import consensus as decide
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import NgramStats, ngram_stats
-from nbest.limits import LONGEST, check_count
 from nbest.metrics import BLEU
 from nbest.metrics.rates import percent
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
+from nbest.report.svg import (
+    COLOURS,
+    GRID,
+    INK,
+    PALE,
+    Canvas,
+    Scale,
+    padded,
+    text_width,
+)
 from nbest.studies.base import Held, Progress, Study, about
-from nbest.studies.charts import LineChart, Series
-from nbest.studies.picture import Picture
-from nbest.studies.svg import COLOURS, GRID, INK, PALE, Canvas, Scale, padded, text_width
-from nbest.types import Floats
 
 _STRIP = 0.11  # of the height of a panel, above and below the curves
 _ENVELOPE = "#c8c8c8"

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
+from nbest.base.errors import ParameterError, _known, look_up
 from nbest.corpus import NBest
 from nbest.decisions import first
-from nbest.errors import ParameterError, _known, look_up
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.charts import LineChart, Series
-from nbest.studies.picture import Picture
-from nbest.studies.svg import COLOURS
 from nbest.trainers import TRAINERS
 
 _GREY = "#888888"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats
 from nbest.corpus import NBest
-from nbest.errors import ParameterError
 from nbest.objectives import Shard
 from nbest.objectives.moments import Moments
-from nbest.types import Floats
 
 
 class Expected:

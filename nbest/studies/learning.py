@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nbest.base.errors import ParameterError
+from nbest.base.randomness import generator
 from nbest.corpus import NBest
-from nbest.errors import ParameterError
-from nbest.randomness import generator
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.charts import LineChart, Series
-from nbest.studies.picture import Picture
-from nbest.studies.svg import COLOURS
 
 _FEWEST = 10  # segments of the smallest default subset
 

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats
 from nbest.corpus import Forests, NBest, merge
-from nbest.errors import ParameterError
 from nbest.forests.kbest import kbest
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about, counting_failures
-from nbest.studies.charts import LineChart, Series
-from nbest.studies.picture import Picture
-from nbest.studies.svg import COLOURS
-from nbest.trainers.cobleu import MaxCoBLEU
-from nbest.trainers.mert import MERT
-from nbest.types import Floats
+from nbest.trainers.dense.cobleu import MaxCoBLEU
+from nbest.trainers.dense.mert import MERT
 
 
 @dataclass(frozen=True)

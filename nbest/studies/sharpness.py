@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats
 from nbest.corpus import NBest
-from nbest.errors import ParameterError
-from nbest.model import LogLinear
-from nbest.optimisers.line_search import Lines
+from nbest.lines.search import Lines
+from nbest.model.loglinear import LogLinear
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
+from nbest.report.svg import GAMMA, label, shade
 from nbest.studies.base import Held, Progress, Study, about
-from nbest.studies.charts import LineChart, Series
 from nbest.studies.expected import Expected
-from nbest.studies.picture import Picture
-from nbest.studies.svg import GAMMA, label, shade
-from nbest.types import Floats
 
 GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 

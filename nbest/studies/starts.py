@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nbest import parallel
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.randomness import generator
+from nbest.base.types import Floats
+from nbest.compute import parallel
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ParameterError
 from nbest.features import corpus_scale, within_scale
-from nbest.model import LogLinear
-from nbest.randomness import generator
+from nbest.model.loglinear import LogLinear
+from nbest.report.charts import Histogram
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.charts import Histogram
-from nbest.studies.picture import Picture
-from nbest.studies.svg import COLOURS, PALE
-from nbest.types import Floats
 
 ONE_START: dict[str, dict[str, Any]] = {"mert": {"restarts": 0, "hops": 0}}
 """What makes a method climb from the given start alone."""

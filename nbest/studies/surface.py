@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats
 from nbest.corpus import NBest
-from nbest.errors import ParameterError
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.objectives import Risk
+from nbest.report.charts import HeatMap
+from nbest.report.picture import Picture
+from nbest.report.svg import GAMMA
 from nbest.studies.base import Held, Progress, Study, about
-from nbest.studies.charts import HeatMap
 from nbest.studies.expected import Expected
-from nbest.studies.picture import Picture
-from nbest.studies.svg import GAMMA
-from nbest.types import Floats
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Metric
+from nbest.compute import segments
 from nbest.corpus import NBest, Texts
 from nbest.metrics import LAS, UAS, WER
-from nbest.types import Metric
 
 _WORDS = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")
 _LATIN = dict(zip(_WORDS, ("formica", "apis", "felis", "canis", "alces", "vulpes", "taurina", "gallina"), strict=True))

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nbest.errors import NbestError
-from nbest.randomness import generator
-from nbest.sealed import SEAL, sealed
+from nbest.base.errors import NbestError
+from nbest.base.randomness import generator
+from nbest.base.sealed import SEAL, sealed
 from nbest.testing.trials import run_trials
 
 Use = Callable[[Path], Any]

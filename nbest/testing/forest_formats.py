@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import FormatError
+from nbest.compute import segments
 from nbest.corpus import Forests
-from nbest.errors import FormatError
-from nbest.formats.base import HEAD
-from nbest.formats.forest_base import ForestFormat
+from nbest.formats.forests.base import ForestFormat
+from nbest.formats.lists.base import HEAD
 from nbest.testing.forests import enumerate_derivations, toy_forests
 from nbest.testing.formats import GUISES, mutant
 

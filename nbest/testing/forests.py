@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Floats
+from nbest.compute import segments
 from nbest.corpus import Forests
-from nbest.types import Floats
 
 _WORDS = ("ant", "bee", "cat", "dog", "elk", "fox")
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import FormatError
+from nbest.compute import segments
 from nbest.corpus import NBest, Texts
-from nbest.errors import FormatError
-from nbest.formats.base import HEAD, Format, sparse_row
+from nbest.formats.lists.base import HEAD, Format, sparse_row
 
 _TEXTS = ("a house", "größer  als", "", 'say "no" \\ <unk>', "日本 語", "= 1 : 2", "a mouse", "x|y")
 _VALUES = (0.1, -1 / 3, -0.0, 5e-324, -1e300, 123456789.12345679, 0.0, -7.0)

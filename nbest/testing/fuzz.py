@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from nbest.errors import NbestError
-from nbest.parallel import thread_count
+from nbest.base.errors import NbestError
+from nbest.compute.parallel import thread_count
 from nbest.testing.fuzz_kinds import KINDS, Kind, Targets
 from nbest.testing.mutations import mutate
 from nbest.testing.trials import Tally, run_trials

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from nbest import formats
+from nbest.base.errors import NbestError
 from nbest.corpus import Forests, NBest, Texts
-from nbest.errors import NbestError
 from nbest.features import apply_recipes, fit_recipes
 from nbest.formats.conllu import read_conllu, sentence_of, write_conllu
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.formats.references import read_references
-from nbest.model import LogLinear, load
-from nbest.systems.ngram_estimate import KneserNey
-from nbest.systems.ngram_file import load_lm, save_lm
+from nbest.lm.estimate import KneserNey
+from nbest.lm.file import load_lm, save_lm
+from nbest.model.loglinear import LogLinear, load
 from nbest.testing.corpora import toy_lists
 from nbest.testing.flips import reseal
 from nbest.testing.forests import toy_forests

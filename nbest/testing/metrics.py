@@ -12,11 +12,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from nbest import parallel
+from nbest.base.types import Floats, Ints
+from nbest.compute import parallel
+from nbest.compute.segments import offsets_of
 from nbest.corpus.texts import Texts
-from nbest.segments import offsets_of
 from nbest.testing.corpora import as_read_by
-from nbest.types import Floats, Ints
 
 Corpus = tuple[list[list[str]], list[list[str]]]  # hypotheses by segment, references by segment
 
@@ -39,7 +39,7 @@ _CORPUS: Corpus = (
 
 
 def check_metric(metric: Any) -> None:
-    """Raise an `AssertionError` that says which part of the contract of `nbest.types.Metric` is broken.
+    """Raise an `AssertionError` that says which part of the contract of `nbest.base.types.Metric` is broken.
 
     A metric of given values (one with `stats_of`) is checked on made-up values; what needs texts is left out.
     Options that are switches of a dataclass must show in the signature.

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.types import Floats, Objective
+from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.objectives import value_and_gradient
 from nbest.testing.corpora import in_other_order, snapshot, toy_lists
-from nbest.types import Floats, Objective
 
 Make = Callable[[Sequence[NBest]], tuple[Objective, list[Any]]]
 """Makes an objective and one shard of each of the corpora given; settings must not depend on how a corpus is cut."""
@@ -21,7 +21,7 @@ _STEP = 1e-5
 
 
 def check_objective(make: Make, corpus: NBest | None = None, *, seed: int = 1, kinks: bool = False) -> None:
-    """Raise an `AssertionError` that says which part of the contract of `nbest.types.Objective` is broken.
+    """Raise an `AssertionError` that says which part of the contract of `nbest.base.types.Objective` is broken.
 
     Checked on `corpus` (default: made-up lists with some that are empty or of one hypothesis) at random weights:
     gradient against central differences, shards in any number and order, hypotheses in another order, a

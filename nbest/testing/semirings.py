@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.types import Floats
 from nbest.corpus import Forests
 from nbest.forests.semirings import outside, totals
 from nbest.testing.forests import Derivation, enumerate_derivations, toy_forests
-from nbest.types import Floats
 
 Lift = Callable[[Forests, np.random.Generator], Floats]
 """Makes elements [E, width] for the edges of forests."""

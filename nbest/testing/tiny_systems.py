@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nbest.compute.segments import offsets_of
 from nbest.corpus import Forests, NBest, Texts
 from nbest.formats.conllu import Sentence
-from nbest.segments import offsets_of
 
 _SENTENCES = (
     ("The", "cat", "saw", "."),
@@ -42,13 +42,13 @@ def _seen(forests: Forests) -> Any:
 
 
 def _make_tagger(folder: Path) -> None:
-    from nbest.systems.tagger import Tagger
+    from nbest.systems.tagger.tagger import Tagger
 
     Tagger.train(_SENTENCES, _TAGS).save(folder)
 
 
 def _use_tagger(folder: Path) -> Any:
-    from nbest.systems.tagger import Tagger
+    from nbest.systems.tagger.tagger import Tagger
 
     return _seen(Tagger.load(folder).forests([*_SENTENCES, ("Unseen", "cat", "3")], threads=1))
 
@@ -59,23 +59,23 @@ def _treebank() -> list[Sentence]:
 
 
 def _make_parser(folder: Path) -> None:
-    from nbest.systems.parser_train import train_parser
-    from nbest.systems.parser_views import EXPERTS
+    from nbest.systems.parser.train import train_parser
+    from nbest.systems.parser.views import EXPERTS
 
     experts = {name: EXPERTS[name] for name in ("tags", "forms", "between")}
     train_parser(_treebank(), experts=experts, threads=1, epochs=2, arc_bits=7, label_bits=4, frequent=2).save(folder)
 
 
 def _use_parser(folder: Path) -> Any:
-    from nbest.systems.parser import Parser
+    from nbest.systems.parser.parser import Parser
 
     return _seen(Parser.load(folder).forests(_treebank(), threads=1))
 
 
 def _make_converter(folder: Path) -> None:
-    from nbest.systems.converter_files import save
-    from nbest.systems.converter_text import Sentence as Kana
-    from nbest.systems.converter_train import ConverterTraining
+    from nbest.systems.converter.files import save
+    from nbest.systems.converter.text import Sentence as Kana
+    from nbest.systems.converter.train import ConverterTraining
 
     text = [Kana(("柿", "を", "食べる"), ("かき", "を", "たべる")), Kana(("花", "を", "見る"), ("はな", "を", "みる"))]
     more = [("牡蠣", "かき"), ("鼻", "はな")]
@@ -83,7 +83,7 @@ def _make_converter(folder: Path) -> None:
 
 
 def _use_converter(folder: Path) -> Any:
-    from nbest.systems.converter import Converter
+    from nbest.systems.converter.converter import Converter
 
     converter = Converter.load(folder)
     forests = converter.forests(["かきをみる", "はなかき", "Aを"], beam=None, margin=None, threads=1)
@@ -91,7 +91,7 @@ def _use_converter(folder: Path) -> Any:
 
 
 def _make_translator(folder: Path) -> None:
-    from nbest.systems.translator_train import Settings, Training
+    from nbest.systems.translator.train import Settings, Training
 
     sides = {
         "fr": ("Le chat rouge voit le chien .", "Le chien aime le chat .", "Un chat voit un arbre rouge ."),
@@ -108,7 +108,7 @@ def _make_translator(folder: Path) -> None:
 
 
 def _use_translator(folder: Path) -> Any:
-    from nbest.systems.translator import Translator
+    from nbest.systems.translator.translator import Translator
 
     translator = Translator.load(folder)
     forests = translator.forests(["Le chien voit un chat.", "Le zèbre rouge."], beam=10, threads=1)
@@ -116,15 +116,15 @@ def _use_translator(folder: Path) -> Any:
 
 
 def _make_lm(folder: Path) -> None:
-    from nbest.systems.ngram_estimate import KneserNey
-    from nbest.systems.ngram_file import save_lm
+    from nbest.lm.estimate import KneserNey
+    from nbest.lm.file import save_lm
 
     folder.mkdir(parents=True)
     save_lm(KneserNey(3).fit(Texts.of(" ".join(words) for words in _SENTENCES)), folder / "model.nlm")
 
 
 def _use_lm(folder: Path) -> Any:
-    from nbest.systems.ngram_file import load_lm
+    from nbest.lm.file import load_lm
 
     texts = Texts.of([*(" ".join(words) for words in _SENTENCES), "a cat ran", "Unseen saw"])
     model = load_lm(folder / "model.nlm")
@@ -158,7 +158,7 @@ class _TwoBest:
 def _loop(folder: Path) -> Any:
     from nbest.loop import Inputs, Loop
     from nbest.metrics import WER
-    from nbest.trainers.mert import MERT
+    from nbest.trainers.dense.mert import MERT
 
     loop = Loop(_TwoBest(), MERT(restarts=1, threads=1), WER(), folder, rounds=2)
     segments = list(range(6))

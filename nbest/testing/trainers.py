@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError, ConvergenceWarning
+from nbest.base.types import Metric
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ConvergenceWarning
 from nbest.features import within_scale
-from nbest.model import load
+from nbest.model.loglinear import load
 from nbest.testing.corpora import in_other_order, snapshot, toy_lists, with_scaled
-from nbest.types import Metric
 
 Make = Callable[..., Any]
 
@@ -29,7 +29,7 @@ _WILD = np.array([1e-6, 1e6, 1.0])
 def check_trainer(
     trainer: Make, *, seed: int = 1, metric: Metric | None = None, featureless: bool = False, **options: Any
 ) -> None:
-    """Raise an `AssertionError` that says which part of the contract of `nbest.types.Trainer` is broken.
+    """Raise an `AssertionError` that says which part of the contract of `nbest.base.types.Trainer` is broken.
 
     `trainer` is a class (or a function) that makes a trainer from keywords; it is checked with `options`, on made-up
     lists: what it stores, what it leaves unchanged, that it is deterministic and indifferent to the order of

@@ -3,18 +3,18 @@
 Adding one is one file and one line of `TRAINERS`; `nbest.testing.check_trainer` tests it.
 """
 
-from nbest.trainers.boosting import Boosting
-from nbest.trainers.cobleu import MaxCoBLEU
-from nbest.trainers.likelihood import MaxLikelihood
-from nbest.trainers.lowdim import LowDim
-from nbest.trainers.mert import MERT
-from nbest.trainers.mira import MIRA
-from nbest.trainers.msr import MSR, MSR2
-from nbest.trainers.perceptron import AveragedPerceptron
-from nbest.trainers.pro import PRO
-from nbest.trainers.risk import MinRisk
-from nbest.trainers.search import GridSearch, RandomSearch
-from nbest.trainers.softbleu import SoftBLEU
+from nbest.trainers.dense.cobleu import MaxCoBLEU
+from nbest.trainers.dense.likelihood import MaxLikelihood
+from nbest.trainers.dense.mert import MERT
+from nbest.trainers.dense.risk import MinRisk
+from nbest.trainers.dense.search import GridSearch, RandomSearch
+from nbest.trainers.dense.softbleu import SoftBLEU
+from nbest.trainers.lowdim.trainer import LowDim
+from nbest.trainers.online.mira import MIRA
+from nbest.trainers.online.perceptron import AveragedPerceptron
+from nbest.trainers.online.pro import PRO
+from nbest.trainers.sparse.boosting import Boosting
+from nbest.trainers.sparse.msr import MSR, MSR2
 
 TRAINERS: dict[str, type] = {
     "boosting": Boosting,

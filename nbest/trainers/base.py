@@ -10,26 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError, _known, need_kind
+from nbest.base.types import Floats, Ints, Metric
+from nbest.compute import segments
+from nbest.compute.jets import expand
 from nbest.corpus import Forests, NBest
 from nbest.decisions import first, oracle
-from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError, _known, need_kind
 from nbest.features import within_scale
 from nbest.features.recipes import with_recipes
 from nbest.forests.edge_stats import bleu_edge_stats
 from nbest.forests.expectations import expectations, variances
 from nbest.forests.kbest import kbest
 from nbest.forests.posteriors import posteriors
-from nbest.jets import expand
 from nbest.metrics import BLEU
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.objectives import Likelihood, Shard, scales, value_and_gradient
 from nbest.objectives.forest_shard import ForestShard
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
 from nbest.trainers.differing import STRINGS, losses_differ, strings_differ
 from nbest.trainers.sharpness import decision_gamma
-from nbest.types import Floats, Ints, Metric
 
 SINGLE = 1 << 20  # entries from which features are kept in float32
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.types import Floats
 from nbest.corpus import Forests, NBest
 from nbest.forests.expectations import variances
 from nbest.forests.kbest import kbest
-from nbest.types import Floats
 
 STRINGS = 100  # how many strings of a forest are looked at, or calibrate its posterior
 _FEW = 20  # forests whose strings are looked at together

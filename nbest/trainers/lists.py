@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.types import Floats
 from nbest.corpus import Forests, NBest, merge
 from nbest.forests.kbest import kbest
 from nbest.forests.sampling import sample
 from nbest.metrics import BLEU
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.trainers.base import prepare_forests, score_of, signature_of
 from nbest.trainers.sharpness import decision_gamma
-from nbest.types import Floats
 
 _STRINGS = 100  # read from each forest in a round
 _ROUNDS = 6

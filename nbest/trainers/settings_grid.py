@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from nbest.base.errors import CapabilityError, ParameterError, _known
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, ParameterError, _known
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 
 _MOST = 10_000  # combinations
 

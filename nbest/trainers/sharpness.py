@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError
+from nbest.base.types import Ints
 from nbest.corpus import Forests, NBest, prune
 from nbest.decisions.consensus import consensus
-from nbest.errors import CapabilityError
-from nbest.forests.annotate import annotate
 from nbest.forests.kbest import kbest
-from nbest.forests.tokens import retokenised
+from nbest.forests.ngrams.annotate import annotate
+from nbest.forests.ngrams.tokens import retokenised
 from nbest.metrics import BLEU, External
-from nbest.model import LogLinear
-from nbest.types import Ints
+from nbest.model.loglinear import LogLinear
 
 _GAMMAS = tuple(4.0**k for k in range(-1, 4))
 SEGMENTS, _FORESTS = 100, 60  # looked at, spread over the corpus

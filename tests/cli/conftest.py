@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import nbest
-from nbest import segments as segments_
 from nbest.cli.main import main
+from nbest.compute import segments as segments_
 from nbest.corpus import Forests
 
 _WORDS = [

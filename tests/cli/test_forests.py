@@ -13,7 +13,7 @@ import nbest
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.formats import read_forests, write_forests
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.testing import toy_lists
 from tests.cli.conftest import Run, sausages
 

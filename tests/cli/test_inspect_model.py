@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import nbest
-from nbest.model import LogLinear
-from nbest.model_inspection import inspect_model, is_model
+from nbest.evaluation.model_inspection import inspect_model, is_model
+from nbest.model.loglinear import LogLinear
 from tests.cli.conftest import Run
 
 TUNE = ("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "likelihood")

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.corpus import Texts
-from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.features import FEATURES, apply_recipes, fit_recipes
-from nbest.systems.ngram_file import load_lm
+from nbest.lm.file import load_lm
 from nbest.testing import toy_lists
 from tests.cli.conftest import Run
 from tests.test_docs import blocks

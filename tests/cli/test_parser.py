@@ -13,9 +13,9 @@ import pytest
 import nbest
 from nbest.cli import decode, train
 from nbest.formats.conllu import Sentence, read_conllu, sentence_of, write_conllu
-from nbest.systems.parser import Parser
-from nbest.systems.parser_train import Settings
-from nbest.systems.parser_trees import text_of
+from nbest.systems.parser.parser import Parser
+from nbest.systems.parser.train import Settings
+from nbest.systems.parser.trees import text_of
 from tests.cli.conftest import Run
 
 _SMALL = ("--epochs", "2", "--arc-bits", "10", "--label-bits", "8")

@@ -10,7 +10,7 @@ import nbest
 from nbest.decisions import DECISIONS
 from nbest.features import FEATURES
 from nbest.formats import FORMATS
-from nbest.formats.jsonl import FORMAT
+from nbest.formats.lists.jsonl import FORMAT
 from nbest.metrics import METRICS, WER
 from nbest.trainers import TRAINERS, GridSearch
 

@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 
 import nbest
+from nbest.base.errors import (
+    FormatError,
+    NbestError,
+    ParameterError,
+    listed,
+    shortened,
+    shown,
+)
 from nbest.cli.streams import visible
-from nbest.errors import FormatError, NbestError, ParameterError, listed, shortened, shown
 
 ROOT = str(Path(nbest.__file__).parent.parent)
 ESCAPE = "\x1b[31mred\x9b\u202e"

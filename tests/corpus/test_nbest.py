@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from strategies import lists, text_lists
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Origin, Texts
-from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU, WER
 from nbest.testing import toy_lists
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from strategies import text_lists
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts, dedupe, merge, prune, split
-from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU, WER, Precision, Recall
 from nbest.testing import toy_lists
 

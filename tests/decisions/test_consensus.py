@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import text_lists
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import Forests, NBest, Texts
 from nbest.decisions import DECISIONS, consensus, mbr
 from nbest.decisions.consensus import expected_stats
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.derivations import Derivations, forests_of
 from nbest.metrics import BLEU, WER
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.testing import toy_lists
 from nbest.testing.forests import derivation_sums, enumerate_derivations, toy_forests
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 from strategies import lists, text_lists
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts, dedupe
 from nbest.decisions import DECISIONS, corpus_oracle, mbr, one_best, oracle, random_score
-from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU, WER, make_metric
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.testing import in_other_order, toy_lists
 
 

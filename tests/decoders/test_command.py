@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.base.errors import CapabilityError, DecoderError, ParameterError
 from nbest.corpus import Forests, NBest
 from nbest.decoders import CommandDecoder
-from nbest.errors import CapabilityError, DecoderError, ParameterError
 from nbest.formats import write_forests
-from nbest.model import load
+from nbest.model.loglinear import load
 from tests.cli.conftest import sausages
 
 WEIGHTS = {"lm": 0.5, "tm": -1.25e-7}

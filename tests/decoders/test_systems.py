@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from nbest.base.errors import FormatError, ParameterError
 from nbest.corpus import Forests, NBest
 from nbest.decoders import SystemDecoder, describe_decoder, is_system
-from nbest.errors import FormatError, ParameterError
 from nbest.formats.conllu import sentence_of
 from nbest.loop import Inputs, Loop
 from nbest.metrics import METRICS
-from nbest.systems.tagger import Tagger
-from nbest.trainers.mert import MERT
+from nbest.systems.tagger.tagger import Tagger
+from nbest.trainers.dense.mert import MERT
 
 SENTENCES = [
     ["The", "cat", "saw", "."],

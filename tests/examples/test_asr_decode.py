@@ -15,7 +15,7 @@ import pytest
 
 from nbest.forests.kbest import kbest
 from nbest.formats import read_any
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 
 pytest.importorskip("pocketsphinx", reason="pocketsphinx is not installed")
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbest.base.errors import ParameterError
 from nbest.corpus import Texts
-from nbest.errors import ParameterError
-from nbest.features.bags import EXTRACTORS, Bags, bags
+from nbest.features.ngrams.bags import EXTRACTORS, Bags, bags
 
 TEXTS = st.lists(st.text("abé猫 \t", max_size=12), max_size=6)
 

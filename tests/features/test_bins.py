@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest import LogLinear, segments
+from nbest import LogLinear
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ParameterError
 from nbest.features import Bins, apply_recipes, bins, seed_weights
 from nbest.testing import toy_lists
 

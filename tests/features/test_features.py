@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from rapidfuzz.distance import Levenshtein
 from strategies import text_lists
 
-from nbest.errors import CapabilityError, ParameterError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.features import FEATURES, FITTED, agreement, apply_recipes, length, rank, within_scale
 from nbest.testing import toy_lists, with_scaled
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nbest import BLEU, WER, LogLinear, segments
+from nbest import BLEU, WER, LogLinear
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ParameterError
 from nbest.features import GaussianKernels, apply_recipes, reestimate
-from nbest.features import gaussian_em as em
-from nbest.features.gaussian_mixture import Mixture, padded_rows
-from nbest.features.gaussian_posteriors import largest, posteriors
-from nbest.features.gaussian_reestimate import Means
+from nbest.features.kernels import em
+from nbest.features.kernels.mixture import Mixture, padded_rows
+from nbest.features.kernels.posteriors import largest, posteriors
+from nbest.features.kernels.reestimate import Means
 from nbest.objectives import Likelihood
 from nbest.objectives.risk import Risk
 from nbest.testing import toy_lists, with_scaled
@@ -126,7 +127,7 @@ def test_far_values_neither_overflow_nor_vanish():
 @pytest.mark.parametrize("overlap", [0.0, 2.0])
 def test_rounds_equal_plain_ones(size, width, overlap, monkeypatch):
     """Both ways to sum (few kernels near, or all of them) give what NumPy gives."""
-    from nbest.features import gaussian_expect
+    from nbest.features.kernels import expect as gaussian_expect
 
     expect = gaussian_expect.expect.py_func
     monkeypatch.setitem(expect.__globals__, "_OVERLAP", overlap)  # 0: all kernels by chunks, 2: one at a time

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts
-from nbest.errors import CapabilityError, ParameterError
 from nbest.features import FEATURES, FITTED, apply_recipes, fit_recipes
-from nbest.features.lowdim import fit_features, lowdim, pack, unpack
+from nbest.features.lowdim.feature import fit_features, lowdim, pack, unpack
 from nbest.metrics import METRICS
 
 

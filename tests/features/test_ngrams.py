@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import text_lists
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts
-from nbest.errors import CapabilityError, ParameterError
 from nbest.features import apply_recipes, fit_recipes, ngrams, restrict_recipes
-from nbest.features.ngram_columns import count_columns, known_ngrams
-from nbest.features.ngram_counts import Shape
-from nbest.features.ngrams import ngrams_recipe, only_ngrams
+from nbest.features.ngrams.columns import count_columns, known_ngrams
+from nbest.features.ngrams.counts import Shape
+from nbest.features.ngrams.feature import ngrams_recipe, only_ngrams
 from nbest.formats import read
 from nbest.testing import toy_lists
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nbest
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts
-from nbest.errors import CapabilityError, ParameterError
 from nbest.features import apply_recipes, fit_recipes
-from nbest.features.pairs import pairs, pairs_recipe
+from nbest.features.ngrams.pairs import pairs, pairs_recipe
 from nbest.metrics import METRICS
 
 

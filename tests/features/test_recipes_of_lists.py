@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.base.errors import ParameterError
 from nbest.corpus.operations import join
 from nbest.corpus.recipes import same_recipe
-from nbest.errors import ParameterError
 from nbest.features import FEATURES, Bins, apply_recipes, fit_recipes
-from nbest.model import load
+from nbest.model.loglinear import load
 from nbest.testing import toy_lists
 from nbest.trainers import TRAINERS
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute import segments
 from nbest.corpus import Forests, NBest, Texts
-from nbest.errors import CapabilityError, ParameterError
-from nbest.forests import annotate as module
-from nbest.forests.annotate import annotate, annotate_tracked
 from nbest.forests.derivations import forests_of
-from nbest.forests.tokens import reference_tokens, retokenised, text_tokens
+from nbest.forests.ngrams import annotate as module
+from nbest.forests.ngrams.annotate import annotate, annotate_tracked
+from nbest.forests.ngrams.tokens import reference_tokens, retokenised, text_tokens
 from nbest.metrics.tokenise import tokeniser
 from nbest.testing.forests import enumerate_derivations, toy_forests
 

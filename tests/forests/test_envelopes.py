@@ -10,14 +10,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from optimisers import brute
 
-from nbest import segments
+from nbest.compute import segments
+from nbest.compute.row_tables import hashes_of, new_table, number, remember, slot_of
 from nbest.corpus import Forests
 from nbest.forests.derivations import Derivations, forests_of
-from nbest.forests.envelopes import envelopes
-from nbest.forests.tables import hashes_of, new_table, number, remember, slot_of
+from nbest.lines.forest_envelopes import envelopes
+from nbest.lines.forests import ForestLines
+from nbest.lines.search import Lines
 from nbest.metrics import BLEU, WER
-from nbest.optimisers.forest_lines import ForestLines
-from nbest.optimisers.line_search import Lines
 from nbest.testing import toy_lists
 from nbest.testing.forests import enumerate_derivations, toy_forests
 

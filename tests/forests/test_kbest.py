@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute import segments
 from nbest.corpus import Forests
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.testing import toy_lists

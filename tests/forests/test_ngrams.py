@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import Forests, NBest, Texts
-from nbest.errors import CapabilityError, ParameterError
-from nbest.forests import completed
 from nbest.forests import ngrams as module
-from nbest.forests.annotate import annotate
 from nbest.forests.derivations import forests_of
-from nbest.forests.ngrams import EdgeNgrams, Ngrams, expected_counts, ngram_stats, ngrams, reference_ngrams
+from nbest.forests.ngrams import EdgeNgrams, Ngrams, completed, expected_counts, ngram_stats, ngrams, reference_ngrams
+from nbest.forests.ngrams.annotate import annotate
 from nbest.metrics import BLEU
 from nbest.testing.forests import Derivation, derivation_sums, enumerate_derivations, toy_forests
 

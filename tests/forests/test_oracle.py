@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from nbest.errors import CapabilityError, ParameterError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.forests.oracle import forest_oracle, oracle
-from nbest.forests.oracle_errors import is_lattice, oracle_errors
+from nbest.forests.oracle.errors import is_lattice, oracle_errors
 from nbest.metrics import WER
 from nbest.testing.forests import derivation_sums, enumerate_derivations, toy_forests
 

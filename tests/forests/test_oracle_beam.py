@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import Texts
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.oracle import forest_oracle
-from nbest.forests.oracle_beam import beam_oracle
+from nbest.forests.oracle.beam import beam_oracle
 from nbest.metrics import BLEU, CHRF, F1, WER
 from nbest.testing.forests import enumerate_derivations, toy_forests
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from nbest import segments
+from nbest.base.errors import ParameterError
+from nbest.compute import segments
 from nbest.corpus import Forests
-from nbest.errors import ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.forests.expectations import covariances, derivatives, expectations
 from nbest.forests.posteriors import posteriors

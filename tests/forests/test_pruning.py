@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nbest.errors import ParameterError
+from nbest.base.errors import ParameterError
 from nbest.forests.posteriors import posteriors
 from nbest.forests.pruning import max_marginals, prune, trim
 from nbest.metrics import WER

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from nbest.errors import ParameterError
+from nbest.base.errors import ParameterError
 from nbest.forests.sampling import sample
 from nbest.testing.forests import derivation_sums, enumerate_derivations, toy_forests
 

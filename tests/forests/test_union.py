@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nbest.base.errors import NbestError, ParameterError
 from nbest.corpus import Forests
-from nbest.errors import NbestError, ParameterError
 from nbest.forests.kbest import kbest
 from nbest.forests.union import union
 from nbest.testing.forests import derivation_sums, enumerate_derivations, toy_forests

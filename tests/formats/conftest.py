@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from nbest.base.errors import FormatError
 from nbest.corpus import NBest
-from nbest.errors import FormatError
 from nbest.formats import FORMATS
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nbest.errors import FormatError
+from nbest.base.errors import FormatError
 from nbest.formats import FORMATS, read
 
 # for each format: two good lines or so, then one with this value; the line it is on; what the value is called

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbest.errors import FormatError, ParameterError
-from nbest.files import read_bytes
+from nbest.base.errors import FormatError, ParameterError
+from nbest.base.files import read_bytes
 from nbest.formats.conllu import (
     NO_HEAD,
     Sentence,

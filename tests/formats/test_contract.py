@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nbest.base.errors import FormatError
+from nbest.base.files import decode, read_bytes
 from nbest.corpus import NBest
-from nbest.errors import FormatError
-from nbest.files import decode, read_bytes
 from nbest.formats import FORMATS, Format, sniff
-from nbest.formats.jsonl import read_jsonl, write_jsonl
-from nbest.formats.moses import read_moses
+from nbest.formats.lists.jsonl import read_jsonl, write_jsonl
+from nbest.formats.lists.moses import read_moses
 from nbest.testing.formats import check_format, mutant, put
 
 pytestmark = pytest.mark.filterwarnings("error")

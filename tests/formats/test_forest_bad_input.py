@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nbest.errors import FormatError
+from nbest.base.errors import FormatError
 from nbest.formats import FOREST_FORMATS, read_forests
 
 HEAD = "# target ||| features ||| source-covered\n"

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nbest.base.errors import FormatError
+from nbest.base.files import read_bytes
 from nbest.corpus import Forests
-from nbest.errors import FormatError
-from nbest.files import read_bytes
 from nbest.formats import FOREST_FORMATS, FORMATS, ForestFormat, sniff_forests
-from nbest.formats.forest_jsonl import read_forest_jsonl, write_forest_jsonl
-from nbest.formats.slf import read_slf
+from nbest.formats.forests.jsonl import read_forest_jsonl, write_forest_jsonl
+from nbest.formats.forests.slf import read_slf
 from nbest.testing import check_forest_format
 from nbest.testing.formats import mutant
 

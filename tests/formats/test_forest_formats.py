@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.corpus import Forests
-from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.forests.kbest import kbest
 from nbest.formats import FOREST_FORMATS, read_forests, write_forests
 from nbest.testing.forests import enumerate_derivations, toy_forests

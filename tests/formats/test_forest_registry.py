@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.corpus import Forests, NBest
-from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.formats import (
     FOREST_FORMATS,

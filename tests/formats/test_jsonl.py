@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest import segments
+from nbest.compute import segments
 from nbest.corpus import NBest, Texts
-from nbest.formats.jsonl import read_jsonl, write_jsonl
+from nbest.formats.lists.jsonl import read_jsonl, write_jsonl
 from nbest.testing.formats import _snapshot
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
+from nbest.base.files import decode
+from nbest.compute import segments
 from nbest.corpus import NBest, Texts
-from nbest.errors import CapabilityError, FormatError, ParameterError
-from nbest.files import decode
-from nbest.formats import moses
-from nbest.formats.moses import read_moses
-from nbest.formats.moses_writer import write_moses
+from nbest.formats.lists import moses
+from nbest.formats.lists.moses import read_moses
+from nbest.formats.lists.moses_writer import write_moses
 from nbest.testing.formats import _snapshot, mutant
 
 DIALECTS = {

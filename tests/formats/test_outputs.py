@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nbest.errors import FormatError
+from nbest.base.errors import FormatError
 from nbest.formats.outputs import Outputs, read_outputs
 
 

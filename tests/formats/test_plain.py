@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nbest.errors import CapabilityError, ParameterError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.formats import read, write
 
 # flat -----------------------------------------------------------------------------------------------------------

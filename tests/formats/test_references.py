@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest.errors import FormatError, ParameterError
+from nbest.base.errors import FormatError, ParameterError
 from nbest.formats import read_references
 
 

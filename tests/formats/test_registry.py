@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nbest.errors import CapabilityError, FormatError, ParameterError
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.formats import FORMATS, read, sniff, write
 
 MOSES = "0 ||| a ||| F= 1 ||| 1\n"

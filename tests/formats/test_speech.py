@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.corpus import Origin
-from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.formats import read, write
 
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
+from nbest.base.sealed import sealed
 from nbest.corpus import Texts
-from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.loop.loop import Inputs
 from nbest.metrics import BLEU, WER
-from nbest.sealed import sealed
-from nbest.trainers.mert import MERT
+from nbest.trainers.dense.mert import MERT
 from tests.loop.killing import outcome
 from tests.loop.toy import DEV, HELD, Lattices, Toy, decoded, loop, sentences
 from tests.loop.toy_program import FEATURES, candidates
 
-quick = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")
+quick = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
 
 
 # what it reaches -------------------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import nbest
+from nbest.base.errors import FormatError, ParameterError
+from nbest.compute.segments import offsets_of, owners
 from nbest.corpus import NBest, Texts
-from nbest.errors import FormatError, ParameterError
 from nbest.loop.keys import keys_of
 from nbest.loop.pool import aligned, assemble, new_ones, save_array, save_part
 from nbest.metrics import WER
-from nbest.segments import offsets_of, owners
 from tests.strategies import text_lists
 
 METRIC = WER()

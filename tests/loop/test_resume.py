@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbest.trainers.mert import MERT
+from nbest.trainers.dense.mert import MERT
 from tests.loop.killing import outcome
 from tests.loop.toy import DEV, HELD, Toy, loop
 

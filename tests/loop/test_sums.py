@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbest.errors import FormatError, NbestError
+from nbest.base.errors import FormatError, NbestError
+from nbest.base.sealed import SEAL, sealed
 from nbest.loop import Inputs
 from nbest.metrics import BLEU
-from nbest.sealed import SEAL, sealed
 from nbest.testing.flips import reseal
 from tests.loop.toy import DEV, HELD, Toy, loop
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from nbest.compute.segments import offsets_of
 from nbest.corpus import Forests, NBest, Texts
 from nbest.loop import Inputs, Loop
 from nbest.metrics import WER
-from nbest.segments import offsets_of
-from nbest.trainers.mert import MERT
+from nbest.trainers.dense.mert import MERT
 from tests.loop.toy_program import FEATURES, WORDS, candidates, options
 
 

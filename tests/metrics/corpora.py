@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from nbest.compute.segments import offsets_of
 from nbest.corpus.texts import Texts
-from nbest.segments import offsets_of
 
 PIECES = ["&quot;", "&amp;", "&lt;", "<skipped>", "-\n", " . ", "2015.", ".."]
 NASTY = [*"ab1٣². ,-'&;<>\"$Σς中文。!\u0301💥 \u3000\u2028\u00a0\x85\x1c\t\n", *PIECES]

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nbest
+from nbest.base.errors import ParameterError
 from nbest.corpus import NBest
 from nbest.corpus.texts import Texts
-from nbest.errors import ParameterError
 from nbest.formats.conllu import read_conllu, sentence_of, write_conllu
 from nbest.metrics import LAS, UAS
-from nbest.systems.parser_trees import text_of
+from nbest.systems.parser.trees import text_of
 from nbest.testing import toy_forests
 
 from .corpora import corpora, flat, pairs, stats_of

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu import metrics as sacrebleu
 
-from nbest.errors import CapabilityError, ParameterError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU
 
 from .corpora import corpora, nasty_texts, pairs, plain_texts, stats_of

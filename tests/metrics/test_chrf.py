@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu import metrics as sacrebleu
 
-from nbest.errors import ParameterError
+from nbest.base.errors import ParameterError
 from nbest.metrics import CHRF, CHRFPlusPlus
 
 from .corpora import corpora, nasty_texts, pairs, plain_texts, stats_of

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from nbest import parallel
+from nbest.base.errors import ParameterError
+from nbest.compute import parallel
 from nbest.corpus.texts import Texts
-from nbest.errors import ParameterError
 from nbest.metrics import METRICS, External, make_metric
 from nbest.testing.metrics import check_metric
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest.errors import CapabilityError, ParameterError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.metrics import F1, Exact, External, Precision, Recall, TokenAccuracy
 
 from .corpora import corpora, flat, nasty_texts, pairs, plain_texts, stats_of

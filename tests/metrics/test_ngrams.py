@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbest.compute.segments import offsets_of
 from nbest.corpus.words import Words
 from nbest.metrics import ngrams
-from nbest.segments import offsets_of
 
 sequences = st.lists(st.integers(0, 3), max_size=12)
 

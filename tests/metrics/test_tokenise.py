@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import _get_tokenizer
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus.texts import Texts
-from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics.tokenise import BY_WORD, split_words, tokeniser, tokens
 
 from .corpora import nasty_texts

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from nbest import segments
+from nbest.compute import segments
 from nbest.forests.derivations import forests_of
 from nbest.metrics import BLEU, make_metric
 from nbest.objectives import OBJECTIVES, CoBLEU, Likelihood, Shard

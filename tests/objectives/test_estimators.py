@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import lists
 
-from nbest import segments
-from nbest.errors import CapabilityError, ParameterError
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute import segments
 from nbest.metrics import BLEU, F1, WER, Precision, Recall
 from nbest.objectives.estimators import ESTIMATORS, convolution, distribution, expected, moments, monte_carlo
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from strategies import lists
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute import segments
+from nbest.compute.jets import expand
 from nbest.corpus import NBest, Texts
-from nbest.errors import CapabilityError, ParameterError
-from nbest.jets import expand
 from nbest.metrics import (
     BLEU,
     CER,
@@ -37,7 +37,7 @@ from nbest.metrics import (
     TokenAccuracy,
 )
 from nbest.metrics.rates import FLOOR
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.objectives import Risk, Shard, value_and_gradient
 from nbest.objectives.moments import Blocked
 from nbest.objectives.risk import Credit

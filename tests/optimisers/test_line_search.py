@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from strategies import lists
 
 from nbest.corpus import NBest
+from nbest.lines.choices import totals_of
+from nbest.lines.envelope import _sorted_order, breakpoints, envelope, sweep
+from nbest.lines.search import Lines
 from nbest.metrics import External
-from nbest.optimisers.choices import totals_of
-from nbest.optimisers.envelope import _sorted_order, breakpoints, envelope, sweep
-from nbest.optimisers.line_search import Lines
 from nbest.testing import toy_lists
 
 from . import brute

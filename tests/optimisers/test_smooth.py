@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest.errors import NbestError
+from nbest.base.errors import NbestError
 from nbest.optimisers import OPTIMISERS, adaptive, lbfgs, rprop
 
 NAMES = sorted(OPTIMISERS)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from nbest import segments
+from nbest.compute import segments
+from nbest.lines.sparse_index import sparse_index
+from nbest.lines.sparse_lines import SparseLines
+from nbest.lines.sparse_totals import sample_risk
 from nbest.metrics import BLEU, F1, WER, Exact, External
-from nbest.optimisers.sparse_index import sparse_index
-from nbest.optimisers.sparse_lines import SparseLines
-from nbest.optimisers.sparse_totals import sample_risk
 from nbest.testing import toy_lists
 from tests.optimisers.sparse_twin import Twin
 

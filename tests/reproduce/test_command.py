@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nbest.cli.main import main
-from nbest.reproduce import PAPERS
+from nbest.papers import PAPERS
 from tests.reproduce.test_yuan import make_data
 
 

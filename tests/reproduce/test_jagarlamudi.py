@@ -11,13 +11,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from nbest.errors import FormatError, ParameterError
-from nbest.model import load
-from nbest.reproduce import paper
-from nbest.reproduce.jagarlamudi import PAPER, TREEBANKS, languages, steps
-from nbest.reproduce.run import Run
+from nbest.base.errors import FormatError, ParameterError
+from nbest.model.loglinear import load
+from nbest.papers import paper
+from nbest.papers.jagarlamudi.paper import PAPER, TREEBANKS, languages, steps
+from nbest.papers.run import Run
 
-pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")  # fewer directions than asked for
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::nbest.base.errors.ConvergenceWarning"
+)  # fewer directions than asked for
 
 WORDS = {
     "DET": ["le", "la", "un", "une"],

@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbest.errors import ParameterError
-from nbest.reproduce import nguyen_lists, paper
-from nbest.reproduce.nguyen import PAPER, steps
-from nbest.reproduce.nguyen_lists import Sizes, base, kept, tuned, without_fold
-from nbest.reproduce.nguyen_report import PAPER_TABLE, report
-from nbest.reproduce.nguyen_rows import jackknifed, lists_of, try_starts
-from nbest.reproduce.run import Run
-from nbest.systems.phrases import pairs_of
+from nbest.base.errors import ParameterError
+from nbest.papers import paper
+from nbest.papers.nguyen import lists as nguyen_lists
+from nbest.papers.nguyen.lists import Sizes, base, kept, tuned, without_fold
+from nbest.papers.nguyen.paper import PAPER, steps
+from nbest.papers.nguyen.report import PAPER_TABLE, report
+from nbest.papers.nguyen.rows import jackknifed, lists_of, try_starts
+from nbest.papers.run import Run
+from nbest.systems.translator.phrases.table import pairs_of
 
 pytest.importorskip("sacremoses")
 

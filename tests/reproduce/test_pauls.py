@@ -12,19 +12,19 @@ from xml.etree import ElementTree
 import pytest
 
 import nbest
-from nbest.errors import ParameterError
-from nbest.model import LogLinear
-from nbest.reproduce import paper
-from nbest.reproduce.pauls import PAPER, steps
-from nbest.reproduce.pauls_report import METHODS, PAIRS
-from nbest.reproduce.pauls_tuning import Pair, best_of
-from nbest.reproduce.run import Run
+from nbest.base.errors import ParameterError
+from nbest.model.loglinear import LogLinear
+from nbest.papers import paper
+from nbest.papers.pauls.paper import PAPER, steps
+from nbest.papers.pauls.report import METHODS, PAIRS
+from nbest.papers.pauls.tuning import Pair, best_of
+from nbest.papers.run import Run
 from nbest.studies.base import plain
-from nbest.systems.translator import Translator
+from nbest.systems.translator.translator import Translator
 from tests.systems.test_translator import corpus
 
 pytest.importorskip("sacremoses")
-pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")  # tiny texts, flat objectives
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")  # tiny texts, flat objectives
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, FormatError, ParameterError
 from nbest.metrics import WER
-from nbest.reproduce import PAPERS, paper
-from nbest.reproduce.data import chosen_stats, find, has, parallel, short
-from nbest.reproduce.report import Figure, Report, Table
-from nbest.reproduce.run import Paper, Run, Step
-from nbest.studies.charts import LineChart, Series
-from nbest.studies.picture import Picture
+from nbest.papers import PAPERS, paper
+from nbest.papers.data import chosen_stats, find, has, parallel, short
+from nbest.papers.report import Figure, Report, Table
+from nbest.papers.run import Paper, Run, Step
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
 
 
 def made_up(calls: list[str], fail: str = "") -> Paper:

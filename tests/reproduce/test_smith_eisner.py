@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from nbest.errors import ParameterError
-from nbest.reproduce.run import Run
-from nbest.reproduce.smith_eisner import LARGE, METHODS, PAPER, PARSING, TREEBANKS
-from nbest.reproduce.smith_eisner_report import NAMES
-from nbest.reproduce.smith_eisner_tasks import _sentences
+from nbest.base.errors import ParameterError
+from nbest.papers.run import Run
+from nbest.papers.smith_eisner.paper import LARGE, METHODS, PAPER, PARSING, TREEBANKS
+from nbest.papers.smith_eisner.report import NAMES
+from nbest.papers.smith_eisner.tasks import _sentences
 from tests.systems.test_translator import corpus
 
 pytest.importorskip("sacremoses")
-pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")  # tiny texts, flat objectives
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")  # tiny texts, flat objectives
 
 NOUNS, VERBS, ADJECTIVES = ("dog", "cat", "owl", "fox"), ("sees", "hears", "likes"), ("old", "small", "grey")
 

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from nbest.base.errors import FormatError, ParameterError
+from nbest.base.sealed import sealed
 from nbest.corpus import NBest
-from nbest.errors import FormatError, ParameterError
 from nbest.formats import read
-from nbest.reproduce import paper
-from nbest.reproduce import yuan_text as text
-from nbest.reproduce.run import Run
-from nbest.reproduce.yuan_lists import Kana
-from nbest.sealed import sealed
-from nbest.systems.converter import Converter
-from nbest.systems.converter_text import Sentence
+from nbest.papers import paper
+from nbest.papers.run import Run
+from nbest.papers.yuan import text
+from nbest.papers.yuan.lists import Kana
+from nbest.systems.converter.converter import Converter
+from nbest.systems.converter.text import Sentence
 
-pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
 
 NOUNS = [
     ("柿|かき", "牡蠣|かき"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbest.errors import ParameterError
+from nbest.base.errors import ParameterError
 from nbest.studies.alpha import METHODS, alpha
 from nbest.testing import toy_lists
 

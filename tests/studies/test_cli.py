@@ -11,9 +11,9 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 import nbest
+from nbest.base.errors import NbestError
 from nbest.cli.study import app
-from nbest.errors import NbestError
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.studies import STUDIES
 from tests.cli.conftest import write_lists
 
@@ -30,7 +30,7 @@ ARGUMENTS = {
     "starts": ("--count", "2", "--feature", "lm", "--methods", "mert"),
     "surface": ("--x", "lm", "--y", "am", "--model", "model.json", "--points", "3"),
 }
-pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
 
 
 @pytest.fixture(autouse=True)

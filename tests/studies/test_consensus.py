@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts
 from nbest.decisions import consensus as decide
-from nbest.demo import lists
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import expected_counts
-from nbest.model import LogLinear
+from nbest.formats.bundled import lists
+from nbest.model.loglinear import LogLinear
 from nbest.studies.consensus import Consensus, consensus, ranges
 from nbest.testing import toy_lists
 

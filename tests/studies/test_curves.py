@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from nbest.base.errors import ParameterError
 from nbest.decisions import first
-from nbest.errors import ParameterError
 from nbest.studies import curves
 from nbest.testing import toy_lists
 from nbest.trainers import LowDim, MaxLikelihood

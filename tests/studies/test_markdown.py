@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from nbest.loop.report import _markdown
-from nbest.reproduce.report import Figure, Report, Table
-from nbest.studies.charts import LineChart, Series
-from nbest.studies.markdown import escaped, row
-from nbest.studies.picture import Picture
+from nbest.papers.report import Figure, Report, Table
+from nbest.report.charts import LineChart, Series
+from nbest.report.markdown import escaped, row
+from nbest.report.picture import Picture
 
 EVIL = "<script>alert(1)</script> [x](javascript:y) a|b\nnext \x1b[31m"
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import Forests
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.kbest import kbest
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.studies.path import path
 from nbest.testing import toy_forests
 from nbest.trainers import MaxCoBLEU
 
-pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
 
 
 def forests() -> Forests:

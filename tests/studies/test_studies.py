@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import nbest
-from nbest import segments
+from nbest.base.errors import CapabilityError, ConvergenceWarning, FormatError, ParameterError
+from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.demo import lists
-from nbest.errors import CapabilityError, ConvergenceWarning, FormatError, ParameterError
 from nbest.features import Bins, seed_weights
 from nbest.forests.derivations import forests_of
-from nbest.model import LogLinear
+from nbest.formats.bundled import lists
+from nbest.model.loglinear import LogLinear
 from nbest.studies import (
     STUDIES,
     Study,
@@ -36,7 +36,7 @@ from nbest.studies.expected import Expected
 from nbest.testing import toy_lists
 
 MODEL = LogLinear({"first": 1.0, "second": 0.8, "third": -0.2})
-pytestmark = pytest.mark.filterwarnings("ignore::nbest.errors.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
 
 
 def noisy(seed: int = 1, metric: nbest.WER | nbest.BLEU | None = None) -> NBest:

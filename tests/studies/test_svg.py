@@ -9,9 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbest.studies.charts import HeatMap, Histogram, LineChart, Series
-from nbest.studies.picture import Picture
-from nbest.studies.svg import Canvas, Scale, padded, place, shade, shorten, step_of, text_width, ticks
+from nbest.report.charts import HeatMap, Histogram, LineChart, Series
+from nbest.report.picture import Picture
+from nbest.report.svg import (
+    Canvas,
+    Scale,
+    padded,
+    place,
+    shade,
+    shorten,
+    step_of,
+    text_width,
+    ticks,
+)
 
 NAMES = ("plain", '<lm&"x>', "it's", "\x00\x1b\ud800", "翻訳モデル" * 20, "")
 

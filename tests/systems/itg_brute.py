@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 
 from nbest.corpus import Forests
-from nbest.systems.itg_options import SentenceOptions
-from nbest.systems.ngram import SPECIAL, LanguageModel
+from nbest.lm.model import SPECIAL, LanguageModel
+from nbest.systems.translator.itg.options import SentenceOptions
 
 Tree = tuple  # ("phrase", option) | ("monotone", left, right) | ("inverted", left, right)
 

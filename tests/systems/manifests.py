@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nbest.sealed import SEAL, sealed
+from nbest.base.sealed import SEAL, sealed
 
 
 def change(folder: Path, changes: dict[str, Any]) -> None:

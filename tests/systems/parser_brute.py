@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from nbest.formats.conllu import Sentence
-from nbest.systems.parser_trees import text_of
+from nbest.systems.parser.trees import text_of
 
 Tree = tuple[int, ...]
 

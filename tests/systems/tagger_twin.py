@@ -7,8 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from nbest.systems.tagger import Settings
-from nbest.systems.tagger_suffixes import endings
+from nbest.systems.tagger.suffixes import endings
+from nbest.systems.tagger.tagger import Settings
 
 B = "<boundary>"
 Corpus = tuple[list[list[str]], list[list[str]]]

@@ -10,18 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbest.base.errors import FormatError, ParameterError
+from nbest.base.files import read_lines
+from nbest.compute.segments import offsets_of
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, intern
-from nbest.errors import FormatError, ParameterError
-from nbest.files import read_lines
-from nbest.segments import offsets_of
-from nbest.systems.alignment import train_alignment
-from nbest.systems.alignment_counts import Direction, Table, uniform
-from nbest.systems.alignment_hmm import WIDEST, hmm_expectations, train_hmm
-from nbest.systems.alignment_ibm1 import ibm1_expectations, train_ibm1
-from nbest.systems.alignment_links import METHODS, agreement, links_of, read_links, symmetrised, write_links
-from nbest.systems.alignment_pairs import pairs_of
-from nbest.systems.alignment_viterbi import viterbi
+from nbest.systems.translator.alignment.align import train_alignment
+from nbest.systems.translator.alignment.counts import Direction, Table, uniform
+from nbest.systems.translator.alignment.hmm import WIDEST, hmm_expectations, train_hmm
+from nbest.systems.translator.alignment.ibm1 import ibm1_expectations, train_ibm1
+from nbest.systems.translator.alignment.links import (
+    METHODS,
+    agreement,
+    links_of,
+    read_links,
+    symmetrised,
+    write_links,
+)
+from nbest.systems.translator.alignment.pairs import pairs_of
+from nbest.systems.translator.alignment.viterbi import viterbi
 
 sentence = st.lists(st.integers(0, 3), min_size=1, max_size=3)
 corpora = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=4)

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbest.errors import FormatError
-from nbest.systems.bounds import Bounds
-from nbest.systems.converter import Converter
-from nbest.systems.ngram_file import load_lm
-from nbest.systems.parser import Parser
-from nbest.systems.phrases import PhraseTable
-from nbest.systems.tagger import Tagger
+from nbest.base.errors import FormatError
+from nbest.compute.bounds import Bounds
+from nbest.lm.file import load_lm
+from nbest.systems.converter.converter import Converter
+from nbest.systems.parser.parser import Parser
+from nbest.systems.tagger.tagger import Tagger
+from nbest.systems.translator.phrases.table import PhraseTable
 from nbest.testing.flips import reseal
 from nbest.testing.tiny_systems import SYSTEMS
 from tests.systems import manifests

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbest.base.errors import FormatError, ParameterError
 from nbest.corpus import Texts
 from nbest.decisions import corpus_oracle
-from nbest.errors import FormatError, ParameterError
+from nbest.lm.mixture import Mixture
 from nbest.metrics import CER
-from nbest.model import LogLinear
-from nbest.systems.converter import Converter, in_characters
-from nbest.systems.converter_dictionary import token
-from nbest.systems.converter_files import load, save
-from nbest.systems.converter_search import FEATURES
-from nbest.systems.converter_text import (
+from nbest.model.loglinear import LogLinear
+from nbest.systems.converter.converter import Converter, in_characters
+from nbest.systems.converter.dictionary import token
+from nbest.systems.converter.files import load, save
+from nbest.systems.converter.search import FEATURES
+from nbest.systems.converter.text import (
     Sentence,
     every_tenth,
     fold,
@@ -28,8 +29,7 @@ from nbest.systems.converter_text import (
     read_dictionary,
     read_sentences,
 )
-from nbest.systems.converter_train import ConverterTraining
-from nbest.systems.ngram_mixture import Mixture
+from nbest.systems.converter.train import ConverterTraining
 from tests.systems import manifests
 
 WORDS = [

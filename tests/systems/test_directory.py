@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nbest.errors import FormatError
-from nbest.systems.directory import check_files, read_manifest, replacing_directory, sizes_and_sums, write_manifest
+from nbest.base.errors import FormatError
+from nbest.base.folders import check_files, read_manifest, replacing_directory, sizes_and_sums, write_manifest
 
 
 def read(folder: Path) -> str:

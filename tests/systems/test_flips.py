@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nbest.errors import FormatError
+from nbest.base.errors import FormatError
 from nbest.testing.flips import CHANGED, REFUSED, SAME, check_flips, reseal
 from nbest.testing.tiny_systems import SYSTEMS
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbest.corpus import Forests
-from nbest.forests.annotate import annotate
 from nbest.forests.kbest import kbest
-from nbest.systems.itg import FEATURES, Decoder
-from nbest.systems.itg_options import SentenceOptions
-from nbest.systems.itg_state import FLOOR
-from nbest.systems.ngram import LanguageModel
+from nbest.forests.ngrams.annotate import annotate
+from nbest.lm.model import LanguageModel
+from nbest.systems.translator.itg.decoder import FEATURES, Decoder
+from nbest.systems.translator.itg.options import SentenceOptions
+from nbest.systems.translator.itg.state import FLOOR
 from tests.systems.itg_brute import (
     Tree,
     features_of,

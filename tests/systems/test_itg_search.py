@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import Forests
-from nbest.errors import CapabilityError, ParameterError
-from nbest.forests.annotate import annotate
 from nbest.forests.kbest import kbest
-from nbest.systems.itg import FEATURES, Decoder
-from nbest.systems.itg_heap import pop, push
-from nbest.systems.itg_options import SentenceOptions
-from nbest.systems.ngram import LanguageModel
+from nbest.forests.ngrams.annotate import annotate
+from nbest.lm.model import LanguageModel
+from nbest.systems.translator.itg.decoder import FEATURES, Decoder
+from nbest.systems.translator.itg.heap import pop, push
+from nbest.systems.translator.itg.options import SentenceOptions
 from tests.systems.itg_brute import random_options, read_out, small_lm, text_logprob
 
 VOCABULARY = ("w0", "w1", "w2", "w3", "w4", "unseen")

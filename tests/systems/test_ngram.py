@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbest.base.errors import ParameterError
 from nbest.corpus import Texts
-from nbest.errors import ParameterError
-from nbest.systems.ngram import LanguageModel
-from nbest.systems.ngram_count import count_ngrams
-from nbest.systems.ngram_estimate import KneserNey, adjusted_counts, discounts
-from nbest.systems.ngram_prune import entropy_prune
-from nbest.systems.ngram_query import lm_arrays, sentence_logprob, word_logprob
-from nbest.systems.ngram_trie import node_words, prefix_nodes
+from nbest.lm.count import count_ngrams
+from nbest.lm.estimate import KneserNey, adjusted_counts, discounts
+from nbest.lm.model import LanguageModel
+from nbest.lm.prune import entropy_prune
+from nbest.lm.query import lm_arrays, sentence_logprob, word_logprob
+from nbest.lm.trie import node_words, prefix_nodes
 from tests.systems.ngram_textbook import Textbook
 
 sentences = st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=7), min_size=1, max_size=25)

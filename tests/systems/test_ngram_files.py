@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nbest.base.errors import FormatError, ParameterError
 from nbest.corpus import Texts
-from nbest.errors import FormatError, ParameterError
-from nbest.systems.ngram import LanguageModel
-from nbest.systems.ngram_arpa_read import read_arpa
-from nbest.systems.ngram_arpa_write import write_arpa
-from nbest.systems.ngram_count import count_ngrams, read_sentences
-from nbest.systems.ngram_estimate import KneserNey
-from nbest.systems.ngram_file import load_lm, save_lm
-from nbest.systems.ngram_query import lm_arrays
+from nbest.lm.arpa_read import read_arpa
+from nbest.lm.arpa_write import write_arpa
+from nbest.lm.count import count_ngrams, read_sentences
+from nbest.lm.estimate import KneserNey
+from nbest.lm.file import load_lm, save_lm
+from nbest.lm.model import LanguageModel
+from nbest.lm.query import lm_arrays
 
 SRILM = """this line is not part of it
 \\data\\

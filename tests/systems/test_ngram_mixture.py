@@ -8,10 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from nbest.base.errors import ParameterError
 from nbest.corpus import Texts
-from nbest.errors import ParameterError
-from nbest.systems.ngram_estimate import KneserNey
-from nbest.systems.ngram_mixture import Mixture, em_weight, fit_mixture, ids_of, sides_of, token_logprobs
+from nbest.lm.estimate import KneserNey
+from nbest.lm.mixture import (
+    Mixture,
+    em_weight,
+    fit_mixture,
+    ids_of,
+    sides_of,
+    token_logprobs,
+)
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=5).map(" ".join), min_size=2, max_size=8)
 OTHERS = st.lists(st.lists(st.sampled_from("cdefg"), min_size=1, max_size=5).map(" ".join), min_size=2, max_size=8)

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest.errors import FormatError, ParameterError
+from nbest.base.errors import FormatError, ParameterError
 from nbest.forests.kbest import kbest
 from nbest.forests.posteriors import posteriors
 from nbest.formats.conllu import Sentence
-from nbest.model import LogLinear
-from nbest.systems.parser import Parser
-from nbest.systems.parser_labels import arc_options
-from nbest.systems.parser_report import jackknifed_lists, lists, parsed
-from nbest.systems.parser_train import train_parser
-from nbest.systems.parser_trees import projective, text_of
-from nbest.systems.parser_views import EXPERTS
+from nbest.model.loglinear import LogLinear
+from nbest.systems.parser.labels import arc_options
+from nbest.systems.parser.parser import Parser
+from nbest.systems.parser.report import jackknifed_lists, lists, parsed
+from nbest.systems.parser.train import train_parser
+from nbest.systems.parser.trees import projective, text_of
+from nbest.systems.parser.views import EXPERTS
 from tests.systems import manifests
 from tests.systems.parser_brute import labelled, sentence, texts, treebank
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest.systems.parser_labels import arc_options
-from nbest.systems.parser_train import train_parser
-from nbest.systems.parser_trees import projective
+from nbest.systems.parser.labels import arc_options
+from nbest.systems.parser.train import train_parser
+from nbest.systems.parser.trees import projective
 from tests.systems.parser_brute import sentence, treebank
 
 Arc = tuple[str, str, bool, str]  # tags of head and dependent, whether the dependent follows, label

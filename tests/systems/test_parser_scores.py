@@ -5,14 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nbest.base.types import Floats, Ints
 from nbest.formats.conllu import Sentence
-from nbest.systems.parser import Parser
-from nbest.systems.parser_report import lists
-from nbest.systems.parser_scores import places_of
-from nbest.systems.parser_train import GRADIENT, WEIGHT, _step, ascend, scored, train_parser
-from nbest.systems.parser_trees import projective, text_of
-from nbest.systems.parser_views import EXPERTS, View, templates_of
-from nbest.types import Floats, Ints
+from nbest.systems.parser.parser import Parser
+from nbest.systems.parser.report import lists
+from nbest.systems.parser.scores import places_of
+from nbest.systems.parser.train import (
+    GRADIENT,
+    WEIGHT,
+    _step,
+    ascend,
+    scored,
+    train_parser,
+)
+from nbest.systems.parser.trees import projective, text_of
+from nbest.systems.parser.views import EXPERTS, View, templates_of
 from tests.systems.parser_brute import treebank
 
 EVERYTHING = {"arc_floor": 0.0, "labels_an_arc": 100}

@@ -9,8 +9,8 @@ import pytest
 from nbest.decisions import oracle
 from nbest.formats.conllu import read_conllu
 from nbest.metrics import LAS
-from nbest.systems.parser_report import lists
-from nbest.systems.parser_train import train_parser
+from nbest.systems.parser.report import lists
+from nbest.systems.parser.train import train_parser
 
 pytestmark = pytest.mark.data
 

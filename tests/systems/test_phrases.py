@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbest.base.errors import FormatError, ParameterError
+from nbest.compute.segments import offsets_of
 from nbest.corpus.words import Words
-from nbest.errors import FormatError, ParameterError
-from nbest.segments import offsets_of
-from nbest.systems.alignment_links import links_of
-from nbest.systems.phrases import PhraseTable, find, number_words, pairs_of
-from nbest.systems.phrases_extract import PhraseCounts, extract_phrases
-from nbest.systems.phrases_lexical import lexical_factors
-from nbest.systems.phrases_score import discounts, score_phrases, smoothed
+from nbest.systems.translator.alignment.links import links_of
+from nbest.systems.translator.phrases.extract import PhraseCounts, extract_phrases
+from nbest.systems.translator.phrases.lexical import lexical_factors
+from nbest.systems.translator.phrases.score import discounts, score_phrases, smoothed
+from nbest.systems.translator.phrases.table import PhraseTable, find, number_words, pairs_of
 from tests.systems import manifests
 
 VOCABULARY = ["zero", "one", "two", "three"]

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
+from nbest.base.errors import FormatError, ParameterError
 from nbest.decisions import oracle
-from nbest.errors import FormatError, ParameterError
 from nbest.forests.kbest import kbest
 from nbest.formats.conllu import read_conllu
 from nbest.metrics import TokenAccuracy
-from nbest.systems.tagger import Settings, Tagger
-from nbest.systems.tagger_report import TagAccuracy
-from nbest.systems.tagger_transitions import deleted_interpolation, transitions_of
+from nbest.systems.tagger.report import TagAccuracy
+from nbest.systems.tagger.tagger import Settings, Tagger
+from nbest.systems.tagger.transitions import deleted_interpolation, transitions_of
 from tests.systems import manifests
 from tests.systems.tagger_twin import B, Corpus, Twin
 

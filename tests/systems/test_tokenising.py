@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nbest.errors import CapabilityError, FormatError, ParameterError
-from nbest.files import read_lines
-from nbest.systems.tokenising import Tokeniser
-from nbest.systems.truecasing import Truecaser, capitalised, sentence_starts
+from nbest.base.errors import CapabilityError, FormatError, ParameterError
+from nbest.base.files import read_lines
+from nbest.systems.translator.tokenising import Tokeniser
+from nbest.systems.translator.truecasing import Truecaser, capitalised, sentence_starts
 
 
 @pytest.mark.parametrize(

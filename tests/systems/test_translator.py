@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbest.errors import FormatError, ParameterError
-from nbest.forests.annotate import annotate
+from nbest.base.errors import FormatError, ParameterError
 from nbest.forests.kbest import kbest
-from nbest.systems.itg import FEATURES
-from nbest.systems.translator import DEFAULT_WEIGHTS, Translator
-from nbest.systems.translator_train import Settings, Training
+from nbest.forests.ngrams.annotate import annotate
+from nbest.systems.translator.itg.decoder import FEATURES
+from nbest.systems.translator.train import Settings, Training
+from nbest.systems.translator.translator import DEFAULT_WEIGHTS, Translator
 
 pytest.importorskip("sacremoses")
 

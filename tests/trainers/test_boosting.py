@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array, random_array
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.types import Floats
+from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU
 from nbest.testing import check_trainer, toy_lists
-from nbest.trainers.boosting import Boosting
-from nbest.trainers.boosting_descent import Descent
-from nbest.trainers.boosting_kernels import gain_of, line_step, model_step
-from nbest.trainers.boosting_pairs import pairs_of
-from nbest.trainers.sparse import SparseLists, sparse_lists
-from nbest.types import Floats
+from nbest.trainers.sparse.base import SparseLists, sparse_lists
+from nbest.trainers.sparse.boosting import Boosting
+from nbest.trainers.sparse.boosting_descent import Descent
+from nbest.trainers.sparse.boosting_kernels import gain_of, line_step, model_step
+from nbest.trainers.sparse.boosting_pairs import pairs_of
 
 KINDS = ["indicators", "counts", "numbers"]
 

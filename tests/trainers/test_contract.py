@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from nbest.errors import CapabilityError
+from nbest.base.errors import CapabilityError
 from nbest.metrics import BLEU
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
 from nbest.testing import check_trainer
 from nbest.trainers import TRAINERS, MaxLikelihood

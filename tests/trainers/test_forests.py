@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.corpus import Forests
-from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.metrics import BLEU, WER

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from nbest import segments
-from nbest.errors import ConvergenceWarning, ParameterError
+from nbest.base.errors import ConvergenceWarning, ParameterError
+from nbest.compute import segments
 from nbest.features import within_scale
 from nbest.testing import toy_lists
 from nbest.trainers import MERT, MaxLikelihood

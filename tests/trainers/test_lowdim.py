@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts
 from nbest.decisions import first
-from nbest.errors import CapabilityError, ParameterError
 from nbest.features import FEATURES
-from nbest.features.lowdim import cosines, lowdim
+from nbest.features.lowdim.alternation import slacks_of, stepped
+from nbest.features.lowdim.feature import cosines, lowdim
+from nbest.features.lowdim.solver import Directions
 from nbest.metrics import METRICS
-from nbest.model import load
+from nbest.model.loglinear import load
 from nbest.trainers import MaxLikelihood
-from nbest.trainers.lowdim import KINDS, LowDim
-from nbest.trainers.lowdim_alternation import slacks_of, stepped
-from nbest.trainers.lowdim_solver import Directions
-from nbest.trainers.lowdim_views import Views
+from nbest.trainers.lowdim.trainer import KINDS, LowDim
+from nbest.trainers.lowdim.views import Views
 from nbest.trainers.settings_grid import search
 
 ENDINGS = {"ing": "V", "tion": "N", "ly": "A", "ous": "J", "est": "S"}

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
+from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
+from nbest.features.lowdim.solver import Covariance, Solver, gram
 from nbest.optimisers.block_cg import Products, Scaling, block_cg, orthonormal
-from nbest.trainers.lowdim_solver import Covariance, Solver, gram
 
 
 def counts(rng, n, d, rate=0.3):

@@ -9,11 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import lists
 
+from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.corpus import NBest, Texts
-from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.features import within_scale
 from nbest.metrics import BLEU, F1, METRICS, External, make_metric
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.testing import toy_lists, with_scaled
 from nbest.trainers import MERT
 from nbest.trainers.differing import losses_differ

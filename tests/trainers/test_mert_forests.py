@@ -6,17 +6,17 @@ from forests.test_envelopes import enumerated, told_apart
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute import segments
 from nbest.corpus import Forests
-from nbest.errors import CapabilityError, ParameterError
 from nbest.forests.derivations import forests_of
 from nbest.metrics import BLEU, WER
 from nbest.testing import toy_lists
 from nbest.testing.forests import toy_forests
 from nbest.trainers import MERT
 from nbest.trainers.base import ForestProblem, Problem, prepare, prepare_forests
+from nbest.trainers.dense.mert import _Search
 from nbest.trainers.differing import strings_differ
-from nbest.trainers.mert import _Search
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:MERT. the weights collapsed"),

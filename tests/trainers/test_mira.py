@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.randomness import generator
+from nbest.base.types import Floats, Metric
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU, WER
-from nbest.randomness import generator
 from nbest.testing import check_trainer, toy_forests, toy_lists
-from nbest.trainers.mira import MIRA, clipped, list_gains
-from nbest.trainers.sparse import SparseLists, sparse_lists
-from nbest.types import Floats, Metric
+from nbest.trainers.online.mira import MIRA, clipped, list_gains
+from nbest.trainers.sparse.base import SparseLists, sparse_lists
 from tests.trainers.test_perceptron import informative_rows, mean_range, planted, share_left
 from tests.trainers.test_sparse import mixed
 

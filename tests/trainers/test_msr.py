@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.decisions import oracle
-from nbest.errors import CapabilityError, ParameterError
+from nbest.lines.sparse_totals import sample_risk
 from nbest.metrics import BLEU, F1, WER
-from nbest.model import LogLinear
-from nbest.optimisers.sparse_totals import sample_risk
+from nbest.model.loglinear import LogLinear
 from nbest.testing import check_trainer, toy_lists
-from nbest.trainers.msr import MSR, MSR2
-from nbest.trainers.sparse import sparse_lists
+from nbest.trainers.sparse.base import sparse_lists
+from nbest.trainers.sparse.msr import MSR, MSR2
 from tests.optimisers.sparse_twin import Twin, msr_twin
 
 BOTH = [MSR, MSR2]
@@ -208,7 +208,7 @@ def test_progress_rises_to_its_total() -> None:
 def test_rounding_cannot_raise_the_risk(monkeypatch) -> None:
     """A search that promises too much is not believed."""
     corpus = lists_of(4)
-    monkeypatch.setattr("nbest.optimisers.sparse_lines.SparseLines.search", lambda self, column: (100.0, -1.0))
+    monkeypatch.setattr("nbest.lines.sparse_lines.SparseLines.search", lambda self, column: (100.0, -1.0))
     trainer = MSR(start=FIXED, limit=6)
     trainer.fit(corpus)
     assert (np.diff([entry["risk"] for entry in trainer.result_.history]) <= 0).all()

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nbest.base.errors import CapabilityError, ConvergenceWarning
 from nbest.corpus import NBest, Texts
-from nbest.errors import CapabilityError, ConvergenceWarning
 from nbest.forests.derivations import forests_of
 from nbest.metrics import BLEU, WER
 from nbest.trainers import MERT, TRAINERS, GridSearch, RandomSearch

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.randomness import generator
 from nbest.corpus import NBest
 from nbest.decisions import oracle
-from nbest.errors import CapabilityError, ParameterError
 from nbest.metrics import BLEU
-from nbest.model import LogLinear
-from nbest.randomness import generator
+from nbest.model.loglinear import LogLinear
 from nbest.testing import check_trainer, toy_forests, toy_lists
-from nbest.trainers.perceptron import AveragedPerceptron, mean_step
-from nbest.trainers.sparse import SparseLists, sparse_lists
+from nbest.trainers.online.perceptron import AveragedPerceptron, mean_step
+from nbest.trainers.sparse.base import SparseLists, sparse_lists
 from tests.trainers.test_sparse import mixed
 
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
+from nbest.base.types import Floats
+from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.metrics import BLEU
 from nbest.testing import check_trainer, toy_forests, toy_lists
-from nbest.trainers.online import informative
-from nbest.trainers.pro import PRO, logistic
-from nbest.trainers.pro_pairs import Pairs, sample_pairs
-from nbest.trainers.sparse import SparseLists, sparse_lists
-from nbest.types import Floats
+from nbest.trainers.online.base import informative
+from nbest.trainers.online.pro import PRO, logistic
+from nbest.trainers.online.pro_pairs import Pairs, sample_pairs
+from nbest.trainers.sparse.base import SparseLists, sparse_lists
 from tests.trainers.test_perceptron import planted, share_left
 from tests.trainers.test_sparse import mixed
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nbest.errors import ParameterError
+from nbest.base.errors import ParameterError
 from nbest.metrics import BLEU, METRICS, WER, External, make_metric
 from nbest.objectives import Risk
 from nbest.testing import toy_lists, with_scaled
@@ -33,7 +33,7 @@ def lists(metric="bleu", seed=1, noise=0.3, **options):
 
 def best_single(corpus):
     """The best score of one feature alone, of either sign."""
-    from nbest.model import LogLinear
+    from nbest.model.loglinear import LogLinear
 
     sign = 1 if corpus.metric.higher_is_better else -1
     scores = [corpus.score(LogLinear({f: way}).predict(corpus)) for f in corpus.feature_names for way in (1.0, -1.0)]
@@ -100,7 +100,7 @@ def test_the_path_is_a_path_of_optima():
             entropies.append((self.temperature, moments.entropy))
             return super().combine(moments)
 
-    import nbest.trainers.risk as module
+    from nbest.trainers.dense import risk as module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "Risk", Watched)

@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import lists
 
-from nbest.errors import CapabilityError, ParameterError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.features import within_scale
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.testing import toy_lists
 from nbest.trainers import GridSearch, RandomSearch
 from nbest.trainers.differing import losses_differ

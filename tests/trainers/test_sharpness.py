@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.base.errors import FormatError
 from nbest.decisions import consensus, mbr
-from nbest.errors import FormatError
 from nbest.metrics import BLEU, WER, External
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.testing import toy_forests, toy_lists
 from nbest.trainers.sharpness import _GAMMAS, _NEAR, decision_gamma
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from nbest import segments
-from nbest.errors import CapabilityError, ConvergenceWarning, ParameterError
+from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
+from nbest.compute import segments
 from nbest.features import corpus_scale, within_scale
 from nbest.metrics import METRICS, External, make_metric
-from nbest.model import LogLinear
+from nbest.model.loglinear import LogLinear
 from nbest.objectives import Risk, Shard, value_and_gradient
 from nbest.optimisers import OPTIMISERS
 from nbest.testing import toy_lists, with_scaled
@@ -184,7 +184,7 @@ def test_held_out_lists_choose_among_the_points_visited(optimiser, monkeypatch):
 
         return OPTIMISERS[optimiser](function, start, callback=noted, **options)
 
-    monkeypatch.setattr("nbest.trainers.softbleu.OPTIMISERS", {optimiser: watched})
+    monkeypatch.setattr("nbest.trainers.dense.softbleu.OPTIMISERS", {optimiser: watched})
     for seed in SEEDS:
         corpus, heldout = lists(seed=seed, noise=0.8), lists(seed=50 + seed, noise=0.8)
         visited.clear()

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
-from nbest import segments
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.errors import CapabilityError, ParameterError
 from nbest.testing import toy_lists
-from nbest.trainers.sparse import Rounds, sparse_lists
+from nbest.trainers.sparse.base import Rounds, sparse_lists
 
 
 def mixed(seed: int, columns: int = 30) -> NBest:

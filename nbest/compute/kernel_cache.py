@@ -1,0 +1,154 @@
+"""Where compiled kernels are kept, so that only the first run compiles: beside the code, or where there is room.
+
+Kept code is used only under the stamp of all that it depends on (`kernel_stamp`) and with its checksum. A file that is
+damaged, missing or cannot be written costs a compilation and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from numba.core import caching
+
+from nbest.compute.kernel_stamp import stamp_of
+
+_SUM = hashlib.sha256().digest_size
+
+
+@cache
+def _can_keep(path: str) -> bool:
+    """Whether files can be made in a folder, which is made if need be; asked once for each folder."""
+    try:
+        os.makedirs(path, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError:
+        return False
+    return True
+
+
+class _AskedOnce:
+    def ensure_cache_path(self) -> None:
+        if not _can_keep(self.get_cache_path()):  # type: ignore[attr-defined]
+            raise OSError(f"cannot write to {self.get_cache_path()}")  # type: ignore[attr-defined]
+
+
+class _Named(_AskedOnce, caching.UserProvidedCacheLocator):
+    """The folder that NUMBA_CACHE_DIR names."""
+
+
+class _Beside(_AskedOnce, caching.InTreeCacheLocator):
+    """`__pycache__` beside the code."""
+
+
+class _AtHome(_AskedOnce, caching.UserWideCacheLocator):
+    """The user's folder for caches."""
+
+
+class _Temporary(_Beside):
+    """A folder in the system's temporary one that nobody else can write to: kept code is trusted."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        super().__init__(function, file)
+        self._cache_path = str(Path(_own_temporary(), self.get_suitable_cache_subpath(file)))
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> Any:
+        return super().from_function(function, file) if _own_temporary() else None
+
+
+@cache
+def _own_temporary() -> str:
+    """The path of the folder, or "" where it cannot be ours alone."""
+    if not hasattr(os, "getuid"):
+        return ""
+    path = Path(tempfile.gettempdir(), f"nbest-kernels-{os.getuid()}")
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        found = path.lstat()
+    except OSError:
+        return ""
+    private = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return str(path) if private else ""
+
+
+class _Kept(caching.CompileResultCacheImpl):
+    _locator_classes = [_Named, _Beside, _AtHome, _Temporary]  # noqa: RUF012
+
+
+class _SummedFile(caching.IndexDataCacheFile):
+    """Numba's files with a checksum in front of the contents."""
+
+    def _dump(self, obj: Any) -> bytes:
+        data = super()._dump(obj)
+        return hashlib.sha256(data).digest() + data
+
+    def _load_index(self) -> Any:
+        """Numba reads the index in two parts, the version before the sum."""
+        try:
+            return self._unpacked_index()
+        except Exception:
+            return {}
+
+    def _unpacked_index(self) -> Any:
+        import pickle
+
+        with open(self._index_path, "rb") as file:
+            if pickle.load(file) != self._version:
+                return {}
+            stamp, overloads = pickle.loads(_checked(file.read()))
+        return overloads if stamp == self._source_stamp else {}
+
+    def _load_data(self, name: str) -> Any:
+        import pickle
+
+        return pickle.loads(_checked(Path(self._data_path(name)).read_bytes()))
+
+
+def _checked(data: bytes) -> bytes:
+    if hashlib.sha256(data[_SUM:]).digest() != data[:_SUM]:
+        raise ValueError("kept machine code is damaged")
+    return data[_SUM:]
+
+
+class KernelCache(caching.FunctionCache):
+    """Numba's cache of one kernel, under our stamp, which is made when the kernel is first called: by then all that it
+    calls is defined."""
+
+    _impl_class = _Kept
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel, self._py_func, self._name = kernel, kernel.py_func, repr(kernel.py_func)
+        self._impl = self._impl_class(kernel.py_func)
+        self._cache_path = self._impl.locator.get_cache_path()
+        self.enable()
+
+    @cached_property
+    def _cache_file(self) -> _SummedFile:
+        return _SummedFile(self._cache_path, self._impl.filename_base, stamp_of(self._kernel))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever is wrong with kept code: it is compiled again
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError:  # a full disk: not kept
+            self.disable()
+
+
+def keep(kernel: Any) -> bool:
+    """Let a kernel be kept on disk; False where no folder can be written to."""
+    try:
+        kernel._cache = KernelCache(kernel)
+    except RuntimeError:
+        return False
+    return True

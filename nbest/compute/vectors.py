@@ -1,0 +1,52 @@
+"""Rows of numbers, for use inside kernels: sums that vectorise (and add up in any order), and rows that grow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbest.compute.parallel import fast_kernel, kernel
+
+
+@fast_kernel
+def add(out, factor, column):
+    """out += factor * column."""
+    for k in range(len(out)):
+        out[k] += factor * column[k]
+
+
+@fast_kernel
+def add_three(out, f0, c0, f1, c1, f2, c2):
+    """out += three columns, each times its factor."""
+    for k in range(len(out)):
+        out[k] += f0 * c0[k] + f1 * c1[k] + f2 * c2[k]
+
+
+@fast_kernel
+def dot(x, y):
+    """Sum of x * y."""
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] * y[k]
+    return total
+
+
+@fast_kernel
+def combine(out, weights, columns):
+    """out += weights [D] . columns [D, K]."""
+    d = 0
+    while d + 2 < len(weights):
+        add_three(out, weights[d], columns[d], weights[d + 1], columns[d + 1], weights[d + 2], columns[d + 2])
+        d += 3
+    while d < len(weights):
+        add(out, weights[d], columns[d])
+        d += 1
+
+
+@kernel
+def room(array, need):
+    """The array, or a larger one with the same values and then zeros if it has less than `need` places."""
+    if need <= len(array):
+        return array
+    grown = np.zeros(2 * need, array.dtype)
+    grown[: len(array)] = array
+    return grown

@@ -1,0 +1,1 @@
+"""What scores mean: significance, comparison of methods, inspection of lists, forests and models."""

@@ -1,0 +1,1 @@
+"""Gaussian kernels as features, and how their mixtures are estimated."""

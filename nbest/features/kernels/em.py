@@ -1,0 +1,127 @@
+"""Maximum-likelihood mixtures: split every Gaussian in two, a few rounds of expectation maximisation, and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nbest.base.randomness import generator
+from nbest.base.types import Floats
+from nbest.compute.parallel import each
+from nbest.features.kernels.expect import expect
+from nbest.features.kernels.mixture import LANES, ROWS, Mixture, padded_rows, padded_width
+
+_CUTOFF = 20.0  # kernels less likely than the best one by this many nats (2e-9) are left out
+_PARTS = 32  # parts of the hypotheses whose sums are added in order: the same bits for any number of threads
+_LOST = 1e-3  # a kernel with less than this many hypotheses has lost its mass
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of expectation maximisation."""
+
+    kernels: int
+    log_likelihood: float  # mean over hypotheses, of the parameters that the round began with
+    reseeded: int  # kernels that had lost their mass
+
+
+def fit_mixture(
+    x: Floats,
+    kernels: int,
+    *,
+    iterations: int,
+    fraction: float,
+    floor: float,
+    seed: int,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Mixture, list[Round]]:
+    """A mixture of `kernels` Gaussians over x [H, D], by splitting, and its history.
+
+    From one Gaussian: every Gaussian (the heaviest, where fewer are wanted) becomes two, its mean moved by +-
+    `fraction` of its standard deviation with random signs, then `iterations` rounds. Variances are at least `floor`
+    (the maximum of the likelihood under that bound, so it never falls).
+    Cost: up to H x kernels x D x 4 multiply-adds a round of the last size, and as many rounds in all before it.
+    """
+    random = generator(seed)
+    rows = padded_rows(x)
+    variance = np.maximum(x.var(axis=0, dtype=np.float64), floor)
+    mixture = Mixture(x.mean(axis=0, dtype=np.float64)[None], variance[None], np.zeros(1))
+    sizes = [1]
+    while sizes[-1] < kernels:
+        sizes.append(min(2 * sizes[-1], kernels))
+    done, total, history = 0, iterations * sum(sizes[1:]), []
+    for size in sizes[1:]:
+        mixture = _split(mixture, size, fraction, random)
+        for _ in range(iterations):
+            mixture, past = em_round(mixture, rows, len(x), fraction, floor, random, threads)
+            history.append(past)
+            done += size
+            if progress is not None:
+                progress(done, total)
+    return mixture, history
+
+
+def em_round(
+    mixture: Mixture, rows: Floats, count: int, fraction: float, floor: float, random: np.random.Generator,
+    threads: int | None = None,
+) -> tuple[Mixture, Round]:  # fmt: skip
+    """One round: posteriors of the first `count` of the padded `rows`, then priors, means and variances from them."""
+    size, width = mixture.means.shape
+    total, stats = _statistics(mixture, rows, count, threads)
+    mass = stats[:, 0]
+    lost = mass < _LOST
+    safe = np.where(lost, 1.0, mass)[:, None]
+    half = rows.shape[1]
+    means = np.where(lost[:, None], mixture.means, stats[:, 1 : 1 + width] / safe)
+    squares = stats[:, 1 + half : 1 + half + width] / safe
+    variances = np.where(lost[:, None], mixture.variances, np.maximum(squares - means**2, floor))
+    priors = np.where(lost, 0.0, mass)
+    for m in np.flatnonzero(lost):  # re-seeded from the heaviest, which it shares
+        donor = int(priors.argmax())
+        move = fraction * np.sqrt(variances[donor]) * random.choice([-1.0, 1.0], width)
+        means[m], variances[m] = means[donor] + move, variances[donor]
+        means[donor] -= move
+        priors[m] = priors[donor] = priors[donor] / 2
+    found = Mixture(means, variances, np.log(priors / priors.sum()))
+    return found, Round(size, total / count, int(lost.sum()))
+
+
+def mean_log_likelihood(mixture: Mixture, x: Floats, threads: int | None = None) -> float:
+    """Mean log density of x [H, D], in nats."""
+    return _statistics(mixture, padded_rows(x), len(x), threads)[0] / len(x)
+
+
+def _split(mixture: Mixture, size: int, fraction: float, random: np.random.Generator) -> Mixture:
+    """`size` Gaussians, at most twice as many: the heaviest are split, children side by side."""
+    chosen = np.argsort(-mixture.log_priors, kind="stable")[: size - len(mixture)]
+    copies = np.ones(len(mixture), np.int64)
+    copies[chosen] = 2
+    parent = np.repeat(np.arange(len(mixture)), copies)
+    second = np.append(False, parent[1:] == parent[:-1])
+    moves = fraction * np.sqrt(mixture.variances) * random.choice([-1.0, 1.0], mixture.means.shape)
+    sign = np.where(second, -1.0, 1.0) * (copies[parent] == 2)
+    means = mixture.means[parent] + sign[:, None] * moves[parent]
+    return Mixture(means, mixture.variances[parent], mixture.log_priors[parent] - np.log(copies[parent]))
+
+
+def _statistics(mixture: Mixture, rows: Floats, count: int, threads: int | None) -> tuple[float, Floats]:
+    """Log-likelihood, and for each kernel sums of posterior, posterior * x, posterior * x^2: [M, 1 + 2 * padded D]."""
+    packed, constants = mixture.packed()
+    part = -(-len(rows) // (_PARTS * ROWS)) * ROWS
+    bounds = [(low, min(low + part, count)) for low in range(0, count, max(part, ROWS))]
+    chunks, width = len(packed), 1 + 2 * rows.shape[1]
+
+    def sums(bound: tuple[int, int]) -> tuple[float, Floats, Floats]:
+        stats, tiles = np.zeros((chunks * LANES, width)), np.zeros((chunks, padded_width(width), LANES))
+        return expect(rows, *bound, packed, constants, _CUTOFF, stats, tiles), stats, tiles
+
+    total, stats, tiles = 0.0, np.zeros((chunks * LANES, width)), np.zeros((chunks, padded_width(width), LANES))
+    for value, own_stats, own_tiles in each(sums, bounds, threads):
+        total += value
+        stats += own_stats
+        tiles += own_tiles
+    stats += tiles.transpose(0, 2, 1).reshape(chunks * LANES, -1)[:, :width]
+    return total, stats[: len(mixture)]

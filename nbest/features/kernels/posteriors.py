@@ -1,0 +1,152 @@
+"""The largest posteriors of every hypothesis under a mixture, as a sparse matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbest.base.types import Floats, Ints
+from nbest.compute.intrinsics import fast_exp
+from nbest.compute.parallel import each, kernel
+from nbest.compute.segments import offsets_of
+from nbest.features.kernels.expect import exponentials
+from nbest.features.kernels.mixture import (
+    LANES,
+    ROWS,
+    Mixture,
+    densities,
+    fast,
+    near,
+    padded_rows,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_CUTOFF = 20.0  # nats below the best kernel, in single precision, from which a kernel is not looked at
+_FEW = 64  # kernels so near for which all densities are computed in double precision, and not only the largest
+_FAR = 1000.0  # nats from which single precision is too coarse for any
+_PART = 4096  # hypotheses given to a thread at a time
+
+
+def posteriors(mixture: Mixture, x: Floats, top: int, tolerance: float, threads: int | None = None) -> csr_array:
+    """[H, M] posteriors of x [H, D], for each hypothesis the largest until those left out sum to at most `tolerance`.
+
+    At most `top` are kept, then the sum left out may be larger; what is kept is not renormalised. Kernels are found in
+    single precision; densities of those kept (of all near ones where these are at most 64, or `tolerance` is 0) are
+    computed in double, so that posteriors are right to 1e-4 relative, mostly to 1e-12.
+    Cost: H x M x D x 2 multiply-adds, O(H x top) memory.
+    """
+    from scipy.sparse import csr_array
+
+    which, values, counts = largest(mixture, x, top, tolerance, threads)
+    kept = np.arange(which.shape[1]) < counts[:, None]
+    kind = np.int32 if counts.sum() < 2**31 else np.int64  # what scipy would choose
+    found = csr_array(
+        (values[kept], which[kept].astype(kind), offsets_of(counts).astype(kind)), shape=(len(x), len(mixture))
+    )
+    found.sort_indices()
+    return found
+
+
+def largest(
+    mixture: Mixture, x: Floats, top: int, tolerance: float, threads: int | None = None
+) -> tuple[Ints, Floats, Ints]:
+    """Kernels and posteriors [H, top] by falling posterior (ties: lowest kernel first), and how many [H] are kept."""
+    rows, (packed, constants) = padded_rows(x), mixture.packed()
+    inverses = np.ascontiguousarray(1.0 / np.sqrt(2.0 * np.broadcast_to(mixture.variances, mixture.means.shape)))
+    top = min(top, len(mixture))
+    which, values = np.zeros((len(x), top), np.int32), np.zeros((len(x), top))
+    counts = np.zeros(len(x), np.int64)
+    cutoff = _CUTOFF if tolerance > 0 else 1e30  # not infinite: the lanes that pad the last chunk stay out
+    exact_constants = mixture.constants()
+    x, means = np.ascontiguousarray(x, np.float64), np.ascontiguousarray(mixture.means, np.float64)
+
+    def part(low: int) -> None:
+        high = min(low + _PART, len(x))
+        _largest(
+            rows, x, low, high, packed, constants, means, inverses, exact_constants, cutoff, tolerance,
+            which, values, counts,
+        )  # fmt: skip
+
+    each(part, range(0, len(x), _PART), threads)
+    return which, values, counts
+
+
+# kernels --------------------------------------------------------------------------------------------------------
+
+
+@fast
+def _distance(x, mean, inverse):
+    total = 0.0
+    for d in range(len(x)):
+        z = (x[d] - mean[d]) * inverse[d]
+        total += z * z
+    return total
+
+
+@kernel
+def _insert(which, logs, kernel_, log):
+    """Put a kernel in its place among the most likely, if it is one of them."""
+    k = len(logs) - 1
+    if log <= logs[k]:
+        return
+    while k > 0 and logs[k - 1] < log:
+        logs[k], which[k] = logs[k - 1], which[k - 1]
+        k -= 1
+    logs[k], which[k] = log, kernel_
+
+
+@kernel
+def _refine(which, logs, x, means, inverses, constants):
+    """Log densities in double precision."""
+    for k in range(len(logs)):
+        if logs[k] > -np.inf:
+            m = which[k]
+            logs[k] = constants[m] - _distance(x, means[m], inverses[m])
+
+
+@kernel
+def _largest(
+    rows, x, low, high, packed, constants, means, inverses, exact_constants, cutoff, tolerance, which, values, counts
+):
+    chunks = len(packed)
+    out = np.empty((ROWS // 4, chunks, 4 * LANES), np.float32)
+    tops = np.empty((ROWS, chunks), np.float32)
+    some, logs = np.empty(chunks * LANES, np.int64), np.empty(chunks * LANES)
+    best, best_logs = np.empty(values.shape[1], np.int64), np.empty(values.shape[1])
+    for row in range(low, high, ROWS):
+        densities(rows, row, packed, constants, out, tops)
+        for r in range(min(ROWS, high - row)):
+            h = row + r
+            found = near(out, tops, r, cutoff, some, logs)
+            all_exact = tolerance == 0.0 or found <= _FEW or abs(tops[r].max()) > _FAR
+            if all_exact:
+                _refine(some[:found], logs[:found], x[h], means, inverses, exact_constants)
+            best[:], best_logs[:] = 0, -np.inf
+            last = len(best) - 1
+            for k in range(found):
+                if logs[k] > best_logs[last]:  # asked here too: most are not, and a call costs more than the question
+                    _insert(best, best_logs, some[k], logs[k])
+            top = best_logs[0]
+            mass = exponentials(logs[:found], top)
+            if not all_exact:
+                for k in range(len(best)):
+                    mass -= fast_exp(best_logs[k] - top)
+                _refine(best, best_logs, x[h], means, inverses, exact_constants)
+                for k in range(len(best)):
+                    mass += fast_exp(best_logs[k] - top)
+            _keep(best, best_logs, top, mass, tolerance, which[h], values[h], counts[h : h + 1])
+
+
+@kernel
+def _keep(best, logs, top, mass, tolerance, which, values, count):
+    """Sort by posterior, and count what has to be kept."""
+    values[:] = 0.0
+    for k in range(len(best)):
+        _insert(which, values, best[k], fast_exp(logs[k] - top) / mass)
+    left = 1.0
+    while count[0] < len(values) and values[count[0]] > 0.0 and (left > tolerance or tolerance == 0.0):
+        left -= values[count[0]]
+        count[0] += 1

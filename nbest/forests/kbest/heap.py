@@ -1,0 +1,94 @@
+"""Records of derivations and pairing heaps of them, in arrays.
+
+A record is a derivation of a node, or a candidate for one: an edge with a record of each of its two tails. Record v is
+the best derivation of node v, for v < V'. A record that waits in the heap of its node uses LINK for its next sibling;
+one that left it for the list of its node, for the derivation that follows.
+Fredman, Sedgewick, Sleator & Tarjan (1986), Algorithmica 1:111-129 (two-pass variant).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbest.compute.parallel import kernel
+
+EDGE, LEFT, RIGHT, LINK, CHILD, HEAD, FIELDS = range(7)  # columns of a table of records
+UNKNOWN, NONE = -1, -2  # what follows a derivation: not asked for yet, nothing
+
+
+@kernel
+def precedes(records, values, a, b):
+    """Whether a comes before b: by value, then by lower edge, then by order of creation."""
+    if values[a] != values[b]:
+        return values[a] > values[b]
+    if records[a, EDGE] != records[b, EDGE]:
+        return records[a, EDGE] < records[b, EDGE]
+    return a < b
+
+
+@kernel
+def meld(records, values, a, b):
+    """The top of two heaps made one; -1 is the empty heap."""
+    if a < 0:
+        return b
+    if b < 0:
+        return a
+    if not precedes(records, values, a, b):
+        a, b = b, a
+    records[b, LINK] = records[a, CHILD]
+    records[a, CHILD] = b
+    return a
+
+
+@kernel
+def without_top(records, values, top):
+    """The heap that is left when its top is taken away."""
+    pairs = -1
+    at = records[top, CHILD]
+    while at >= 0:
+        other = records[at, LINK]
+        rest = -1 if other < 0 else records[other, LINK]
+        joined = meld(records, values, at, other)
+        records[joined, LINK] = pairs
+        pairs = joined
+        at = rest
+    heap = -1
+    while pairs >= 0:
+        following = records[pairs, LINK]
+        heap = meld(records, values, heap, pairs)
+        pairs = following
+    records[top, CHILD] = -1
+    return heap
+
+
+@kernel
+def fill(records, values, at, edge, left, right, head, score):
+    """Write record number `at`."""
+    records[at, EDGE], records[at, LEFT], records[at, RIGHT], records[at, HEAD] = edge, left, right, head
+    records[at, LINK], records[at, CHILD] = UNKNOWN, -1
+    values[at] = score + (values[left] + values[right])
+
+
+@kernel
+def longer(array, size):
+    """The same values with room for `size` of them; loops compile seconds faster than slices do."""
+    out = np.empty(size, array.dtype)
+    for i in range(len(array)):
+        out[i] = array[i]
+    return out
+
+
+@kernel
+def taller(array, size):
+    """The same rows [R, C] with room for `size` of them."""
+    out = np.empty((size, array.shape[1]), array.dtype)
+    for i in range(len(array)):
+        for j in range(array.shape[1]):
+            out[i, j] = array[i, j]
+    return out
+
+
+@kernel
+def roomy(array, used):
+    """The array, or one of twice the size if all of it is used."""
+    return array if used < len(array) else longer(array, 2 * used)

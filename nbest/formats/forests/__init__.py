@@ -1,0 +1,1 @@
+"""Formats of packed forests, one file each."""

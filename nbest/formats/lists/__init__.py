@@ -1,0 +1,1 @@
+"""Formats of n-best lists, one file each."""

@@ -1,0 +1,156 @@
+"""Our own format: JSON lines, one segment a line. Holds all that `NBest` holds of the input, exactly.
+
+    {"id": "utt1", "source": "...", "references": ["..."],
+     "hypotheses": [{"text": "...", "features": {"am": -12.3}, "sparse": {"bi:of the": 1}}]}
+
+Only "hypotheses" is required. Without "id" the number of the line, from 0, is the id. Lists may be empty.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from nbest.base.errors import FormatError
+from nbest.base.files import replacing
+from nbest.corpus import NBest
+from nbest.formats.json_text import kind, loads, need, need_number
+from nbest.formats.lists.base import Format, lines_of, shown, sparse_row
+from nbest.formats.lists.builder import Builder
+
+_SEGMENT_KEYS = ("id", "source", "references", "hypotheses")
+_HYPOTHESIS_KEYS = ("text", "features", "sparse")
+
+
+def read_jsonl(path: str | Path, *, data: bytes | None = None) -> NBest:
+    """Read JSON lines. Keys it does not know are left alone, unless they look like a known one misspelt."""
+    builder = Builder(path)
+    for line, text in enumerate(lines_of(path, data, 'one JSON object a line, with "hypotheses"'), 1):
+        if not text.strip():
+            raise FormatError(path, line, "a blank line between segments; expected one JSON object a line")
+        _read_segment(builder, line, need(path, line, "a segment", loads(path, line, text), dict))
+    return builder.build()
+
+
+def _read_segment(builder: Builder, line: int, segment: dict[str, Any]) -> None:
+    path = builder.path
+    check_keys(path, line, segment, _SEGMENT_KEYS)
+    name = id_of(path, line, segment.get("id"))
+    if builder.has(name):
+        raise FormatError(path, line, f"segment {name!r} is already on line {builder.line(name)}")
+    if "hypotheses" not in segment:
+        raise FormatError(path, line, 'the key "hypotheses" is missing')
+    source = segment.get("source")
+    if source is not None:
+        need(path, line, '"source"', source, str)
+    builder.segment(name, references_of(path, line, segment.get("references")), source, line)
+    for hypothesis in need(path, line, '"hypotheses"', segment["hypotheses"], list):
+        _read_hypothesis(builder, line, name, need(path, line, "a hypothesis", hypothesis, dict))
+
+
+def id_of(path: str | Path, line: int, value: Any) -> str:
+    """The id of a segment: its number in the file where it has none."""
+    if value is None:
+        return str(line - 1)
+    if type(value) not in (str, int):
+        raise FormatError(path, line, f'"id" must be a string or an integer, got {kind(value)}: {shown(value)}')
+    return str(value)
+
+
+def references_of(path: str | Path, line: int, value: Any) -> list[str]:
+    """One reference or a list of them."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        raise FormatError(path, line, f'"references" must be a list of strings, got one string: write [{shown(value)}]')
+    for reference in need(path, line, '"references"', value, list):
+        need(path, line, "a reference", reference, str)
+    return value
+
+
+def _read_hypothesis(builder: Builder, line: int, segment: str, hypothesis: dict[str, Any]) -> None:
+    path = builder.path
+    check_keys(path, line, hypothesis, _HYPOTHESIS_KEYS)
+    text = hypothesis.get("text")
+    if text is not None:
+        need(path, line, '"text"', text, str)
+    features = numbers_of(path, line, "features", hypothesis.get("features"))
+    builder.hypothesis(segment, text, features, line, numbers_of(path, line, "sparse", hypothesis.get("sparse")))
+
+
+def numbers_of(path: str | Path, line: int, key: str, value: Any) -> dict[str, float]:
+    """Features by name."""
+    if value is None:
+        return {}
+    given = need(path, line, f'"{key}"', value, dict)
+    return {name: need_number(path, line, f"feature {name!r}", number) for name, number in given.items()}
+
+
+def check_keys(path: str | Path, line: int, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    """Complain of a key that looks like a misspelt one."""
+    for key in given.keys() - set(known):
+        near = get_close_matches(key, known, n=1, cutoff=0.8)
+        if near and near[0] not in given:
+            raise FormatError(path, line, f"unknown key {key!r}; did you mean {near[0]!r}?")
+
+
+def write_jsonl(corpus: NBest, path: str | Path) -> None:
+    """Write JSON lines. Statistics, origins and positions are not kept; all else is, to the last bit."""
+    with replacing(path) as file:
+        for i in range(len(corpus)):
+            text = json.dumps(_segment(corpus, i), ensure_ascii=False, allow_nan=False)
+            file.write(text.encode("utf-8", "replace") + b"\n")
+
+
+def _segment(corpus: NBest, i: int) -> dict[str, Any]:
+    segment: dict[str, Any] = {"id": corpus.ids[i]}
+    if corpus.sources is not None:
+        segment["source"] = corpus.sources[i]
+    if corpus.references is not None:
+        segment["references"] = list(corpus.references[i])
+    rows = range(int(corpus.offsets[i]), int(corpus.offsets[i + 1]))
+    segment["hypotheses"] = [_hypothesis(corpus, h) for h in rows]
+    return segment
+
+
+def _hypothesis(corpus: NBest, h: int) -> dict[str, Any]:
+    hypothesis: dict[str, Any] = {} if corpus.texts is None else {"text": corpus.texts[h]}
+    if corpus.feature_names:
+        hypothesis["features"] = dict(zip(corpus.feature_names, corpus.features[h].tolist(), strict=True))
+    if corpus.sparse is not None:
+        sparse = sparse_row(corpus, h)
+        if sparse:
+            hypothesis["sparse"] = {name: _short(value) for name, value in sparse.items()}
+    return hypothesis
+
+
+def _short(value: float) -> int | float:
+    """A count as an integer, which reads back as the same float."""
+    return int(value) if value.is_integer() and 0 < abs(value) < 1e15 else value
+
+
+def _sniff(path: Path, head: bytes) -> bool:
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return start.startswith(b"{") and re.search(rb'"hypotheses"\s*:', start) is not None
+
+
+FORMAT = Format(
+    name="jsonl",
+    read=read_jsonl,
+    write=write_jsonl,
+    sniff=_sniff,
+    suffixes=(".jsonl", ".ndjson"),
+    summary="JSON lines, one segment each: the format of nbest itself, which keeps everything",
+    keeps=frozenset({"ids", "features", "sparse", "references", "sources", "ragged", "empty"}),
+    example={
+        "dev.jsonl": '{"id": "u1", "source": "ein Haus", "references": ["a house"], "hypotheses": ['
+        '{"text": "a house", "features": {"am": -12.3, "lm": -4.5}}, '
+        '{"text": "one höuse", "features": {"am": -12, "lm": -5.25e0}, "sparse": {"bi:one house": 1}}]}\n'
+        '{"id": 7, "source": "", "references": ["x", "y"], "hypotheses": []}\n'
+        '{"source": "-", "references": ["-"], "hypotheses": [{"text": "", "features": {"lm": 0, "am": 0.5}}]}\n'
+    },
+)

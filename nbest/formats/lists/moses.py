@@ -1,0 +1,228 @@
+"""Moses n-best lists and their relatives: fields between `|||`, one hypothesis a line.
+
+    0 ||| some text ||| LM0= -1.75 TM0= -1.38 -2.19 ||| -4.42         Moses; more fields may follow
+    0||| some text  ||| d: 0 -7.66 lm: -41.3 w: -9 ||| -14.6          Moses, old
+    0 ||| some text ||| -3.1 ||| lm=-1.7 tm=-2.2                      Travatar, cdec, dreamt; the score may be absent
+    0 ||| some text ||| 0-0 ||| WordScores= -1 ||| F0= -1.38 ||| -0.4  Marian
+
+A bar is `|||` between white space (or at an end of the line); the first may follow the id at once. The features are
+the first field from the third on with a `name=` or `name:` in it, `WordScores=` and phrase alignments apart.
+This plain reader is the judge of what a file means.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from nbest.base.errors import FormatError, ParameterError
+from nbest.base.files import decode, read_bytes, split_lines
+from nbest.corpus import NBest
+from nbest.formats.lists import moses_fast
+from nbest.formats.lists.base import Format, head_lines, is_number, number, shown
+from nbest.formats.lists.builder import Builder
+from nbest.formats.lists.moses_writer import BAR, write_moses
+
+_ID = re.compile(r"[ \t]*[^ \t|]+(?=\|\|\|(?:[ \t]|$))").match
+_PHRASES = re.compile(r"(?:[0-9]+(?:-[0-9]+)?=[0-9]+(?:-[0-9]+)?[ \t]*)+").fullmatch
+_EXPECTED = "lines of 'id ||| text ||| features'"
+
+Row = tuple[str, str, dict[str, list[float]], str | None]
+"""Segment id, text, values of each name, and the total, which is only checked where it is wanted."""
+
+
+def read_moses(
+    path: str | Path, *, data: bytes | None = None, total: bool = False, sparse: bool | str | None = None
+) -> NBest:
+    """Read an n-best list of Moses or a relative of it.
+
+    A name with several values becomes `Name_0`, `Name_1`, ...; with one it keeps its name. Columns without any name
+    (`0 ||| text ||| -1 -2 ||| -3`) become `f_0`, `f_1`, ...; a list with nothing but a total has the feature `score`.
+    The total mixes the other features, so it is kept (as `total`) only when asked for.
+
+    A name that every hypothesis has is dense. One that some lack is an error, unless it may be sparse (absent is 0):
+    by default names that contain `_`, which is Moses' own rule; `sparse=True` allows any name, `sparse=False` none,
+    and `sparse="prefix"` also makes every name that starts so sparse, even when no hypothesis lacks it.
+    Names with several values are always dense.
+    """
+    if not isinstance(sparse, bool | str | None):
+        raise ParameterError(f"'sparse' of read_moses must be True, False, a prefix or None, got {sparse!r}")
+    data = read_bytes(path) if data is None else data
+    text = decode(path, data)
+    regular = None if total or isinstance(sparse, str) else _regular(path, data)
+    return _parse(path, text, total, sparse) if regular is None else regular
+
+
+def _regular(path: str | Path, data: bytes) -> NBest | None:
+    """The lists by the fast way, or None where a line is not regular; an error in that line is raised at once."""
+    fields = split_fields(data[: data.find(b"\n") + 1 or None].decode("utf-8").rstrip("\r\n"))
+    if len(fields) < 3 or not _has_names(fields[2], 2) or "\t" in fields[2]:
+        return None
+    lists = moses_fast.parse(data, moses_fast.template(fields[2]))
+    if isinstance(lists, int):
+        line = split_lines(data.split(b"\n", lists + 1)[lists].decode("utf-8-sig") + "\n")[0]
+        if line.strip():  # a blank one may stand at the end
+            _row(path, lists + 1, line)
+        return None
+    return lists
+
+
+def _parse(path: str | Path, text: str, total: bool, sparse: bool | str | None) -> NBest:
+    lines = split_lines(text)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines:
+        raise FormatError(path, None, f"the file is empty; expected {_EXPECTED}")
+    rows = [_row(path, at, line) for at, line in enumerate(lines, 1)]
+    features = [_columns(path, at, row[2]) for at, row in enumerate(rows, 1)]
+    apart = _sparse_names(rows, sparse)
+    score = None if any(features) else "score"
+    builder = Builder(path)
+    for at, ((segment, words, _, last), columns) in enumerate(zip(rows, features, strict=True), 1):
+        dense = {name: value for name, value in columns.items() if name not in apart}
+        if total or (score is not None and last is not None):
+            _add_total(path, at, dense, "total" if total else "score", last)
+        few = {name: columns[name] for name in columns if name in apart} if apart else None
+        builder.hypothesis(segment, words, dense, at, few)
+    return builder.build()
+
+
+def _add_total(path: str | Path, line: int, features: dict[str, float], name: str, value: str | None) -> None:
+    if value is None:
+        raise FormatError(path, line, "no total score, which total=True asks for")
+    if name in features:
+        raise FormatError(path, line, f"feature {name!r} is named twice: it is also what the total is called")
+    features[name] = number(path, line, "the total score", value)
+
+
+# lines ----------------------------------------------------------------------------------------------------------
+
+
+def split_fields(line: str) -> list[str]:
+    """The fields of a line, without white space at their ends."""
+    glued = _ID(line)
+    if glued:
+        line = f"{glued[0]} {line[glued.end() :]}"
+    return [field.strip(" \t") for field in BAR.split(line)]
+
+
+def _row(path: str | Path, line: int, text: str) -> Row:
+    fields = split_fields(text)
+    if len(fields) < 3:
+        raise FormatError(path, line, f"expected at least 3 fields separated by ' ||| ', got {len(fields)}")
+    segment, words, *rest = fields
+    if not segment or " " in segment or "\t" in segment:
+        raise FormatError(path, line, f"expected one segment id before the first bar, got {shown(segment)}")
+    place = next((i for i, field in enumerate(rest) if _has_names(field, i + 2)), None)
+    if place is not None:
+        values = _values(path, line, rest[place])
+        return segment, words, values, _total([*rest[place + 1 :], *rest[:place][::-1]])
+    unnamed = next((field for field in rest if len(_tokens(field)) > 1 and all(map(is_number, _tokens(field)))), None)
+    if unnamed is not None:
+        numbers = [number(path, line, f"column {i} of the features", v) for i, v in enumerate(_tokens(unnamed))]
+        return segment, words, {"f": numbers}, _total(rest[rest.index(unnamed) + 1 :])
+    last = _total(rest)
+    if last is None and rest[0]:
+        raise FormatError(path, line, f"expected features such as 'Name= value' in field 3, got {shown(rest[0])}")
+    return segment, words, {}, last
+
+
+def _has_names(field: str, place: int) -> bool:
+    """Whether this field (the `place`-th, from 0) holds features with names."""
+    if "=" not in field and ":" not in field:
+        return False
+    if field.startswith("WordScores=") or (place > 3 and _PHRASES(field)):
+        return False
+    return any(token.rfind("=") > 0 or (token.endswith(":") and len(token) > 1) for token in _tokens(field))
+
+
+def _total(fields: list[str]) -> str | None:
+    """The first field that is one number (or would be, were it finite)."""
+    return next((f for f in fields if is_number(f) or f.lower().lstrip("+-") in ("nan", "inf", "infinity")), None)
+
+
+def _tokens(field: str) -> list[str]:
+    """Pieces between spaces and tabs; other white space may be part of a name."""
+    return [token for token in field.replace("\t", " ").split(" ") if token]
+
+
+def _values(path: str | Path, line: int, field: str) -> dict[str, list[float]]:
+    """The values after each name; `name=value` is cut at its last `=`."""
+    values: dict[str, list[float]] = {}
+    name = None
+    for token in _tokens(field):
+        head, equals, tail = token.rpartition("=")
+        if not equals and token.endswith(":"):
+            head, equals, tail = token[:-1], ":", ""
+        if equals:
+            name = head
+            if not name:
+                raise FormatError(path, line, f"expected a feature name before '{equals}', got {shown(token)}")
+            if name in values:
+                raise FormatError(path, line, f"feature {name!r} is named twice in one hypothesis")
+            values[name] = []
+            if not tail:
+                continue
+        if name is None:
+            raise FormatError(path, line, f"expected a feature name such as 'Name=' first, got {shown(token)}")
+        values[name].append(number(path, line, f"feature {name!r}", tail if equals else token))
+    for name, given in values.items():
+        if not given:
+            raise FormatError(path, line, f"feature {name!r} has no value")
+    return values
+
+
+# columns --------------------------------------------------------------------------------------------------------
+
+
+def _columns(path: str | Path, line: int, values: dict[str, list[float]]) -> dict[str, float]:
+    """One column a value: `Name` for a single one, else `Name_0`, `Name_1`, ..."""
+    columns: dict[str, float] = {}
+    for name, given in values.items():
+        for i, value in enumerate(given):
+            column = name if len(given) == 1 else f"{name}_{i}"
+            if column in columns:
+                raise FormatError(path, line, f"feature {column!r} is named twice in one hypothesis")
+            columns[column] = value
+    return columns
+
+
+def _sparse_names(rows: list[Row], sparse: bool | str | None) -> set[str]:
+    """The names that become columns of the sparse matrix."""
+    counts: dict[str, int] = {}
+    many: set[str] = set()
+    for _, _, values, _ in rows:
+        for name, given in values.items():
+            counts[name] = counts.get(name, 0) + 1
+            if len(given) > 1:
+                many.add(name)
+    prefix = sparse if isinstance(sparse, str) else None
+    return {
+        name
+        for name, count in counts.items()
+        if name not in many
+        and (
+            (prefix is not None and name.startswith(prefix))
+            or (count < len(rows) and (sparse is True or (sparse is not False and "_" in name)))
+        )
+    }
+
+
+def _sniff(path: Path, head: bytes) -> bool:
+    return any(len(split_fields(line)) > 2 for line in head_lines(head)[:20])
+
+
+FORMAT = Format(
+    name="moses",
+    read=read_moses,
+    write=write_moses,
+    sniff=_sniff,
+    suffixes=(".nbest", ".moses"),
+    summary="fields between |||: Moses old and new, Travatar, cdec, Marian",
+    keeps=frozenset({"ids", "features", "sparse", "ragged"}),
+    example={
+        "dev.nbest": "0 ||| the small house ||| LM0= -1.75 TM0= -1.38 -2.19 pp_a= 1 ||| -4.42 ||| 0-0 1-1\n"
+        "1 ||| größer ||| LM0= -2e-3 TM0= 0 .5 ||| 0.1 ||| 0=0\n"
+        "0 |||  ||| LM0= +3 TM0= -1 -2 ||| -4 |||\n"
+    },
+)

@@ -1,0 +1,1 @@
+"""The n-gram language model: counting, smoothing, pruning, files, and queries from kernels."""

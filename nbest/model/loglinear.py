@@ -1,0 +1,314 @@
+"""`LogLinear`: weights for features, how they were found, and the file they are kept in."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher, get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbest import __version__
+from nbest.base.errors import (
+    CapabilityError,
+    FormatError,
+    ParameterError,
+    listed,
+    look_up,
+    need_kind,
+    shown,
+)
+from nbest.base.files import decode, read_bytes
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.corpus import Forests, NBest
+from nbest.features import RESTRICTED, apply_recipes, restrict_recipes
+from nbest.features.recipes import carries
+from nbest.model.arrays import detach, pack_arrays, pack_weights
+from nbest.model.files import reading, save_model
+from nbest.model.paths import stored
+
+MODEL_FORMAT = "nbest-model/1"
+_MANY = 10_000  # sparse weights from which they are kept as arrays
+_ALIKE = 0.75  # share of letters from which two names may be one, misspelt
+_SEPARATOR = re.compile(r"[_:=~|/ ]")  # ends the kind of a sparse feature: pp_a, 2:a b
+_DIGITS = re.compile(r"[0-9]+")
+_LARGEST = 1e300  # sum of the sizes of all edge scores; sums over derivations must not overflow either
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    import numba
+    import scipy
+
+    return {
+        "nbest": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "numba": numba.__version__,
+    }
+
+
+@dataclass(frozen=True)
+class LogLinear:
+    """score(hypothesis) = weights . features; the posterior is its softmax within a segment.
+
+    `features` are recipes of columns that the model adds to any lists before it scores them.
+    """
+
+    weights: Mapping[str, float]
+    features: tuple[Mapping[str, Any], ...] = ()
+    dense: tuple[str, ...] | None = None  # weights of dense features, the others are of sparse ones; None: not said
+    metric: str = ""
+    trainer: Mapping[str, Any] = field(default_factory=dict)
+    scores_: Mapping[str, float] = field(default_factory=dict)
+    seed: int | None = None
+    gamma: float = 1.0  # sharpness of the posterior for decisions by consensus and minimum Bayes risk, chosen on dev
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+    def __post_init__(self) -> None:
+        need_kind("LogLinear", "weights", self.weights, Mapping)
+        try:
+            values = np.fromiter(self.weights.values(), np.float64, len(self.weights))
+        except (TypeError, ValueError):
+            raise ParameterError("weights of LogLinear must be numbers by name, and one of them is none") from None
+        odd = np.flatnonzero(~np.isfinite(values))
+        if len(odd):
+            name, weight = list(self.weights.items())[odd[0]]
+            raise ParameterError(f"weights of LogLinear must be finite, got {weight} for {name!r}")
+
+    def __repr__(self) -> str:
+        added = f", adds {listed(str(recipe['kind']) for recipe in self.features)}" if self.features else ""
+        metric = f", {self.metric.split('|')[0][:40]}" if self.metric else ""
+        return f"LogLinear({len(self.weights)} weights{added}{metric})"
+
+    @cached_property
+    def _needed(self) -> tuple[Mapping[str, Any], ...]:
+        """The recipes, without columns whose weight is 0 where a recipe can do without."""
+        if not any(recipe["kind"] in RESTRICTED for recipe in self.features):
+            return self.features
+        return restrict_recipes(self.features, [name for name, weight in self.weights.items() if weight])
+
+    def prepare(self, corpus: NBest) -> NBest:
+        """The lists with the columns that this model adds, if they do not have them by the same recipe already; of
+        n-grams only those that have a weight."""
+        pairs = zip(self.features, self._needed, strict=True)
+        return apply_recipes(corpus, [needed for recipe, needed in pairs if not carries(corpus, recipe, needed)])
+
+    def scores(self, corpus: NBest) -> Floats:
+        """[H] score of each hypothesis. Every weight must find its feature; features without a weight count 0."""
+        need_kind("LogLinear.scores", "corpus", corpus, NBest)
+        corpus = self.prepare(corpus)
+        self._check_features(corpus)
+        dense = np.array([self.weights.get(name, 0.0) for name in corpus.feature_names])
+        scores = np.zeros(corpus.hypotheses)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for d, weight in enumerate(dense):  # by columns: the same sum whatever the order of rows or the BLAS
+                if weight:
+                    scores += weight * corpus.features[:, d]
+        if corpus.sparse is not None:
+            scores += corpus.sparse @ np.array([self.weights.get(name, 0.0) for name in corpus.sparse_names])
+        if not np.isfinite(scores).all():
+            raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
+        return scores
+
+    def _check_features(self, corpus: NBest) -> None:
+        """Whether lists have the features of the weights; a sparse one that no hypothesis has may be missing."""
+        needed = self.weights if self.dense is None else self.dense
+        missing = [name for name in needed if name not in corpus.feature_names]
+        if missing and corpus.sparse is not None:
+            known = set(corpus.sparse_names)
+            missing = [name for name in missing if name not in known]
+            if self.dense is None:
+                missing = _not_sparse(missing, corpus, self.weights)
+        if missing:
+            raise ParameterError(
+                f"the model has a weight for {missing[0]!r} and these lists do not; "
+                f"{_they_have(corpus.feature_names, missing[0])}"
+            )
+
+    def _absent(self, forests: Forests) -> list[str]:
+        """The weights whose features are 0 on all edges because the forests do not have them; an error for others.
+
+        Where the format says that absent is 0, a weight is refused only if it looks like a misspelt name of a feature
+        that has no weight, or if no weight finds its feature.
+        """
+        missing = [name for name in self.weights if name not in forests.feature_names]
+        refused = missing
+        if forests.absent_is_zero and len(missing) < len(self.weights):
+            refused = misspelt(missing, [name for name in forests.feature_names if name not in self.weights])
+        if refused:
+            raise ParameterError(
+                f"the model has a weight for {refused[0]!r} and the forests do not; "
+                f"{_they_have(forests.feature_names, refused[0])}"
+            )
+        return missing
+
+    def complete(self, forests: Forests) -> Forests:
+        """The forests with columns of zeros for weights that they lack, where their format says that absent is 0."""
+        missing = self._absent(forests)
+        return forests.with_features(missing, np.zeros((forests.edges, len(missing)))) if missing else forests
+
+    def edge_scores(self, forests: Forests) -> Floats:
+        """[E] score of each edge of forests; that of a derivation is their sum."""
+        need_kind("LogLinear.edge_scores", "forests", forests, Forests)
+        if self.features:
+            kinds = ", ".join(sorted({str(recipe["kind"]) for recipe in self.features}))
+            raise CapabilityError(
+                f"this model adds features to lists ({kinds}), which edges of a forest do not have; "
+                "read lists out of the forests first (nbest convert FORESTS LISTS --top 100)"
+            )
+        absent = set(self._absent(forests))
+        scores = np.zeros(forests.edges)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for name, weight in self.weights.items():
+                if weight and name not in absent:
+                    scores += weight * forests.column(name)
+        if not np.isfinite(scores).all() or np.abs(scores).sum() > _LARGEST:
+            raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
+        return scores
+
+    def predict(self, corpus: NBest) -> Ints:
+        """[N] flat index of the best hypothesis of each segment, ties to the first; -1 where a list is empty."""
+        return segments.argmax(self.scores(corpus), corpus.offsets)
+
+    def posterior(self, corpus: NBest, gamma: float = 1.0) -> Floats:
+        """[H] softmax of gamma * score within each segment."""
+        return segments.softmax(gamma * self.scores(corpus), corpus.offsets)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as JSON, with its arrays beside it as .npz; nothing is left half-written.
+
+        More than 10,000 sparse weights are arrays too, those that are 0 left out (not on standard
+        output). Both files change in one step: the arrays' name has their checksum, and the JSON is renamed into place
+        after them; arrays of a model that was there before are removed then.
+        """
+        weights, many = self._by_place(str(path) == "-")
+        kept = [stored(path, _without_columns(recipe)) for recipe in self.features]
+        recipes, arrays = detach([*kept, *([pack_weights(many)] if many else [])])
+        content = {
+            "format": MODEL_FORMAT,
+            "kind": "loglinear",
+            "weights": weights,
+            **({"sparse_weights": recipes.pop()} if many else {}),
+            "features": recipes,
+            **({"dense": list(self.dense)} if self.dense is not None else {}),
+            "metric": self.metric,
+            "trainer": _plain(self.trainer),
+            "scores": _plain(self.scores_),
+            "seed": _plain(self.seed),
+            **({"gamma": self.gamma} if self.gamma != 1.0 else {}),
+            "versions": dict(self.versions),
+        }
+        save_model(path, content, *(pack_arrays(arrays) if arrays else (None,)))
+
+    def _by_place(self, to_stdout: bool) -> tuple[dict[str, float], dict[str, float]]:
+        """Weights for the JSON, and those for arrays."""
+        weights = {name: float(weight) for name, weight in self.weights.items()}
+        if to_stdout or len(weights) - len(self.dense or ()) <= _MANY:
+            return weights, {}
+        dense = {name: weights[name] for name in self.dense or () if name in weights}
+        many = {name: weight for name, weight in weights.items() if name not in dense and (weight or not dense)}
+        return (dense, many) if len(many) > _MANY else (dense | many, {})
+
+
+def _they_have(names: Sequence[str], name: str) -> str:
+    near = get_close_matches(name, names, n=1)
+    return f"they have {', '.join(names) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def misspelt(names: Sequence[str], unused: Sequence[str]) -> list[str]:
+    """The names that look like one of `unused`, features without a weight, written otherwise."""
+    return [name for name in names if any(_alike(name, other) for other in unused)]
+
+
+def _alike(name: str, other: str) -> bool:
+    """LM and LM0 may be one; LM0 and LM1, or pp_a and pp_b, are two features of one kind."""
+    first, second = name.casefold(), other.casefold()
+    if first == second or first[:1] != second[:1] or abs(len(first) - len(second)) > 2:
+        return first == second
+    numbers = [_DIGITS.sub("0", each) for each in (first, second)]
+    if _kind(first) == _kind(second) != "" or numbers[0] == numbers[1]:
+        return False
+    return SequenceMatcher(None, first, second).ratio() >= _ALIKE
+
+
+def _not_sparse(names: Sequence[str], corpus: NBest, weights: Mapping[str, float]) -> list[str]:
+    """Names that no feature of the lists has and that are no sparse features which these lists happen to lack.
+
+    Sparse names begin as one of the lists' sparse names does (`2:a b` as `2:c d`), or have a `_` in them, as in Moses,
+    and begin as no dense one does; and they are not a dense feature, which has no weight, misspelt.
+    """
+    if not names:
+        return []
+    sparse, dense = ({_kind(name) for name in known} for known in (corpus.sparse_names, corpus.feature_names))
+    wrong = set(misspelt(names, [name for name in corpus.feature_names if name not in weights]))
+    fitting = {name for name in names if _kind(name) and (_kind(name) in sparse or "_" in name)}
+    return [name for name in names if name in wrong or name not in fitting or _kind(name) in dense - sparse]
+
+
+def _kind(name: str) -> str:
+    """What stands before the first separator; nothing where there is none."""
+    kind, *rest = _SEPARATOR.split(name, maxsplit=1)
+    return kind if rest else ""
+
+
+def _without_columns(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe as the file keeps it: the names of the weights say which columns are needed."""
+    return {key: value for key, value in recipe.items() if key != "columns" or recipe["kind"] not in RESTRICTED}
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON can hold it: NumPy numbers as Python's, infinities as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def _loglinear(path: str | Path, content: Mapping[str, Any], files: Sequence[str | Path]) -> LogLinear:
+    from nbest.model.reading import loglinear_fields
+
+    return LogLinear(**loglinear_fields(path, content, files))
+
+
+MODELS = {"loglinear": _loglinear}
+
+
+def load(path: str | Path, files: Sequence[str | Path] = ()) -> LogLinear:
+    """A model from its file: our JSON, or a Moses weight file.
+
+    `files` are what its features read from outside of its folder (language models), which it may not open by itself.
+    """
+    need_kind("load", "path", path, str, Path)
+    return reading(path, lambda: _load(path, files))
+
+
+def _load(path: str | Path, files: Sequence[str | Path]) -> LogLinear:
+    from nbest.formats.json_text import loads
+    from nbest.formats.moses_weights import parse_moses_weights
+
+    text = decode(path, read_bytes(path))
+    if not text.lstrip().startswith("{"):
+        return LogLinear(parse_moses_weights(path, text), trainer={"name": "Moses weight file"})
+    content = loads(path, 1, text)
+    if not isinstance(content, dict) or content.get("format") != MODEL_FORMAT:
+        got = content.get("format") if isinstance(content, dict) else content
+        raise FormatError(path, None, f"expected a model with 'format': {MODEL_FORMAT!r}, got {shown(got)}")
+    try:
+        kind = content.get("kind")
+        reader = look_up(MODELS, kind if isinstance(kind, str) else shown(kind), "model kind")
+    except ParameterError as error:
+        raise FormatError(path, None, str(error)) from None
+    return reader(path, content, files)

@@ -1,0 +1,1 @@
+"""Jagarlamudi & Daume III (2012)."""

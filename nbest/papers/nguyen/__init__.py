@@ -1,0 +1,1 @@
+"""Nguyen, Mahajan & He (2007)."""

@@ -1,0 +1,249 @@
+"""Lists for `nguyen-2007`: rounds of decoding and soft BLEU on dev, test lists, and jackknifed training lists."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbest.base.errors import ConvergenceWarning, ParameterError
+from nbest.base.files import read_lines
+from nbest.base.types import Ints
+from nbest.compute.segments import offsets_of, rows_of
+from nbest.corpus import NBest, Texts, Words, intern, merge
+from nbest.decisions import first
+from nbest.forests.kbest import kbest
+from nbest.formats import read, write
+from nbest.lm.estimate import KneserNey
+from nbest.model.loglinear import LogLinear
+from nbest.papers.data import (
+    BLEU_OF_TOKENS,
+    arrays_of,
+    parallel,
+    short,
+    translator,
+    translator_folder,
+)
+from nbest.papers.run import Run
+from nbest.systems.jackknife import fold_indices
+from nbest.systems.translator.alignment.links import Links, read_links
+from nbest.systems.translator.phrases.extract import extract_phrases
+from nbest.systems.translator.phrases.score import score_phrases
+from nbest.systems.translator.train import settings_of
+from nbest.systems.translator.translator import Translator
+from nbest.trainers import SoftBLEU
+from nbest.trainers.sharpness import spread
+
+METRIC = BLEU_OF_TOKENS
+_KEPT = ("offsets", "features", "stats", "names")  # arrays of lists that training needs
+_BATCH = 100  # sentences whose forests are held at a time
+_WORDS = 40  # of a sentence, each side, at most
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a run is."""
+
+    pairs: tuple[str, ...] = ("fr-en", "de-en")
+    train: int | None = None  # sentence pairs of the base system, None: all
+    sentences: int = 2000  # of dev, devtest and test
+    beam: int = 50
+    k: int = 200
+    rounds: int = 6
+    round_k: int = 100  # added to dev lists by a round
+    folds: int = 10
+    lists: int = 1000  # decoded of each fold
+    fold_k: int = 100
+    small: int = 1024  # maximum-likelihood kernels
+    large: int = 16384
+    pool: int = 400_000  # hypotheses that they are fitted to
+    variances: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0, 1e4)
+    iterations: int = 50
+    moves: int = 8  # evaluations when means are re-estimated
+    corners: int = 512
+    start_lists: int = 300  # that the starts are tried on, and hypotheses of each
+    start_k: int = 40
+
+    @classmethod
+    def of(cls, run: Run) -> Sizes:
+        """The sizes of a run."""
+        if not run.quick:
+            return cls()
+        return cls(
+            pairs=("fr-en",), train=8000, sentences=150, beam=20, k=100, rounds=6, round_k=50, folds=2,
+            lists=200, fold_k=50, small=64, large=256, pool=20_000, variances=(1e-3, 1e-2, 1.0, 1e3),
+            iterations=30,
+            corners=32, start_lists=100, start_k=20,
+        )  # fmt: skip
+
+
+def base(run: Run, pair: str) -> Translator:
+    """The base system of a pair."""
+    return translator(run, pair, count=Sizes.of(run).train)
+
+
+# rounds and test lists ------------------------------------------------------------------------------------------
+
+
+def decode_round(run: Run, pair: str, number: int) -> dict[str, Any]:
+    """Decode dev with the weights of the round before, add to its lists, and train the linear model on all of them."""
+    sizes, system = Sizes.of(run), base(run, pair)
+    weights = system.weights if number == 1 else run.need(f"{pair}-round-{number - 1}")["weights"]
+    texts, references = short(parallel(run, pair, "dev"), _WORDS, sizes.sentences, f"dev of {pair}")
+    found = decoded(run, system, texts, references, "dev", weights, sizes.round_k)
+    reached = found.score(first(None, found))
+    pool = found if number == 1 else merge(read(_lists(run, pair, f"round-{number - 1}")).with_metric(METRIC), found)
+    keep(run, pair, f"round-{number}", pool)
+    model, _ = fit_quietly(SoftBLEU(threads=run.threads, progress=run.progress), _bare(pool))
+    sizes_of = {"segments": len(pool), "hypotheses": pool.hypotheses}
+    scores = {"decoded": reached, "lists": model.scores_["dev"]}
+    return {"before": dict(weights), "weights": dict(model.weights), **scores, **sizes_of}
+
+
+def tuned(run: Run, pair: str) -> dict[str, float]:
+    """The weights that decoded dev best in any round: early rounds swing, and the last one may too."""
+    rounds = [run.need(f"{pair}-round-{number}") for number in range(1, Sizes.of(run).rounds + 1)]
+    best: dict[str, float] = max(rounds, key=lambda found: found["decoded"])["before"]
+    return best
+
+
+def decode_part(run: Run, pair: str, part: str) -> dict[str, Any]:
+    """Lists of dev, devtest or test at the tuned weights."""
+    sizes, weights = Sizes.of(run), tuned(run, pair)
+    texts, references = short(parallel(run, pair, part), _WORDS, sizes.sentences, f"{part} of {pair}")
+    found = decoded(run, base(run, pair), texts, references, part, weights, sizes.k)
+    keep(run, pair, part, found)
+    return {"segments": len(found), "hypotheses": found.hypotheses}
+
+
+def decoded(
+    run: Run,
+    system: Translator,
+    texts: Sequence[str],
+    references: Sequence[str],
+    name: str,
+    weights: Mapping[str, float],
+    k: int,
+) -> NBest:
+    """The k best distinct translations of texts, with statistics; ids are NAME-0, NAME-1, ..."""
+    model, parts = LogLinear(dict(weights)), []
+    words = [(" ".join(tokens),) for tokens in system.tokens(references, of_target=True)]
+    for low in range(0, len(texts), _BATCH):
+        few = texts[low : low + _BATCH]
+        ids = [f"{name}-{low + i}" for i in range(len(few))]
+        forests = system.forests(few, weights=weights, ids=ids, beam=Sizes.of(run).beam, threads=run.threads)
+        best = kbest(forests, model.edge_scores(forests), k, distinct=True, threads=run.threads).lists()
+        parts.append(best.with_metric(METRIC, words[low : low + _BATCH]))
+        run.progress(low + len(few), len(texts))
+    return merge(*parts)
+
+
+def fit_quietly(trainer: Any, corpus: NBest) -> tuple[LogLinear, str]:
+    """The model and whether training converged: results say so, no warning is needed."""
+    with quietly():
+        model: LogLinear = trainer.fit(corpus)
+    return model, str(trainer.result_.status)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """No `ConvergenceWarning`: a fixed number of iterations is what the paper does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+# jackknifed lists -----------------------------------------------------------------------------------------------
+
+
+def decode_fold(run: Run, pair: str, number: int) -> dict[str, Any]:
+    """Lists of some training sentences of a fold, by a base system that was made without that fold."""
+    sizes, system = Sizes.of(run), base(run, pair)
+    sides = [side[: sizes.train] for side in parallel(run, pair, "train")]
+    others, own = list(fold_indices(len(sides[0]), sizes.folds))[number - 1]
+    fold = [sides[0][i] for i in own], [sides[1][i] for i in own]
+    texts, references = short(fold, _WORDS, None, f"fold {number} of {pair}")
+    chosen = spread(len(texts), sizes.lists)
+    other = without_fold(system, translator_folder(run, pair, sizes.train), others, run.threads)
+    few = [texts[i] for i in chosen], [references[i] for i in chosen]
+    found = decoded(run, other, *few, f"fold{number}", tuned(run, pair), sizes.fold_k)
+    keep(run, pair, f"fold-{number}", found)
+    return {"segments": len(found), "hypotheses": found.hypotheses, "phrase pairs": len(other.table)}
+
+
+def without_fold(system: Translator, folder: Path, rows: Ints, threads: int | None = None) -> Translator:
+    """The translator of a folder with a phrase table and a language model of only these rows of its training texts.
+
+    The word alignment and the truecasers of the whole texts are kept. Cost: two to three minutes for 157,000 rows.
+    """
+    work = folder / "work"
+    missing = next((name for name in ("source.txt", "target.txt", "links.txt") if not (work / name).is_file()), None)
+    if missing is not None:
+        raise ParameterError(f"{work} has no {missing}, which folds need; train the translator {folder.name} again")
+    settings = settings_of(folder)
+    lines = [read_lines(work / f"{side}.txt") for side in ("source", "target")]
+    ((source,), source_words), ((target,), target_words) = (intern(Texts.of(side)) for side in lines)
+    links = read_links(work / "links.txt", source, target)
+    counts = extract_phrases(
+        _rows(source, rows), _rows(target, rows), _links(links, rows), longest=settings.longest, threads=threads
+    )
+    table = score_phrases(counts, source_words, target_words, options=settings.options, threads=threads)
+    kept = [lines[1][i] for i in rows if lines[1][i]]
+    return replace(system, table=table, lm=KneserNey(settings.lm_order).fit(Texts.of(kept)))
+
+
+def _rows(words: Words, rows: Ints) -> Words:
+    places, offsets = rows_of(words.offsets, rows)
+    return Words(offsets, words.ids[places])
+
+
+def _links(links: Links, rows: Ints) -> Links:
+    places, offsets = rows_of(links.offsets, rows)
+    return Links(offsets, links.source[places], links.target[places])
+
+
+# lists on disk --------------------------------------------------------------------------------------------------
+
+
+def keep(run: Run, pair: str, name: str, lists: NBest) -> None:
+    """Write lists as JSON lines, and what training needs of them (features and statistics) as arrays."""
+    write(lists, _lists(run, pair, name))
+    stats, _ = lists.need_stats()
+    names = np.array(lists.feature_names)
+    arrays = zip(_KEPT, (lists.offsets, lists.features, stats, names), strict=True)
+    np.savez(_arrays(run, pair, name), **dict(arrays))  # type: ignore[arg-type]
+
+
+def kept(run: Run, pair: str, *names: str) -> NBest:
+    """Lists that steps of these names left, one after the other, with statistics and without texts."""
+    parts = []
+    for name in names:
+        run.need(f"{pair}-{name}")
+        parts.append(arrays_of(_arrays(run, pair, name), _KEPT, f"{pair}-{name}"))
+    lengths = np.concatenate([np.diff(part["offsets"]) for part in parts])
+    return NBest(
+        offsets=offsets_of(lengths),
+        features=np.concatenate([part["features"] for part in parts]),
+        feature_names=tuple(parts[0]["names"].tolist()),
+        ids=tuple(str(i) for i in range(len(lengths))),
+        stats=np.concatenate([part["stats"] for part in parts]),
+        metric=METRIC,
+    )
+
+
+def _bare(lists: NBest) -> NBest:
+    """The lists without texts, so that nothing is tuned for decisions that are not made here."""
+    return replace(lists, texts=None, references=None, sources=None)
+
+
+def _lists(run: Run, pair: str, name: str) -> Path:
+    return run.work / f"{pair}-{name}.jsonl.gz"
+
+
+def _arrays(run: Run, pair: str, name: str) -> Path:
+    return run.work / f"{pair}-{name}.npz"

@@ -1,0 +1,231 @@
+"""Rows of table 1 of `nguyen-2007`: features from kernels or bins, soft BLEU with and without a prior, and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nbest.base.types import Floats
+from nbest.corpus import NBest
+from nbest.decisions import oracle
+from nbest.evaluation.significance import permutation, wilcoxon
+from nbest.features import Bins, GaussianKernels, apply_recipes, corpus_scale, reestimate, within_scale
+from nbest.model.loglinear import LogLinear, load
+from nbest.objectives import Risk, scales
+from nbest.papers.data import chosen_stats
+from nbest.papers.nguyen.lists import METRIC, Sizes, fit_quietly, kept, quietly
+from nbest.papers.run import Run
+from nbest.studies.bins import bins as bins_study
+from nbest.studies.starts import starts as starts_study
+from nbest.trainers import MERT, SoftBLEU
+from nbest.trainers.sharpness import spread
+
+ROWS = ("baseline", "mert", "bins", "ml-small", "ml-large", "pcp-dev", "pcp-train", "moved")
+"""Rows in their order; the last has the kernels of the one before it, with means re-estimated."""
+KERNELS = ("ml-small", "ml-large", "pcp-dev", "pcp-train")
+NONE = float("inf")
+
+
+class Lists(NamedTuple):
+    """What a table is made of: where weights are trained, the prior is chosen, and the result is tested."""
+
+    train: NBest
+    heldout: NBest
+    test: NBest
+
+    def each(self, recipe: Mapping[str, Any]) -> Lists:
+        """All with the columns of a recipe."""
+        return Lists(*(apply_recipes(part, [recipe]) for part in self))
+
+
+def lists_of(run: Run, pair: str, on: str) -> Lists:
+    """Weights trained on jackknifed lists and the prior chosen on dev ("train"), or on the lists of all rounds on dev
+    and devtest ("dev")."""
+    if on == "train":
+        return Lists(jackknifed(run, pair), kept(run, pair, "dev"), kept(run, pair, "test"))
+    return Lists(rounds(run, pair), kept(run, pair, "devtest"), kept(run, pair, "test"))
+
+
+def rounds(run: Run, pair: str) -> NBest:
+    """The lists of all rounds on dev, merged."""
+    return kept(run, pair, f"round-{Sizes.of(run).rounds}")
+
+
+def jackknifed(run: Run, pair: str) -> NBest:
+    """The lists of all folds."""
+    return kept(run, pair, *(f"fold-{number}" for number in range(1, Sizes.of(run).folds + 1)))
+
+
+# kernels --------------------------------------------------------------------------------------------------------
+
+
+def make_kernels(run: Run, pair: str, kind: str) -> dict[str, Any]:
+    """Fit the kernels of a row; the recipe is left in the run's work."""
+    sizes = Sizes.of(run)
+    kernels = GaussianKernels(threads=run.threads, progress=run.progress)
+    if kind.startswith("ml"):
+        lists = jackknifed(run, pair)
+        few = lists.select(spread(len(lists), max(1, round(len(lists) * min(1.0, sizes.pool / lists.hypotheses)))))
+        wanted = sizes.small if kind == "ml-small" else sizes.large
+        recipe = kernels.fit_ml(few, min(wanted, few.hypotheses), seed=run.seed)
+        fitted: dict[str, Any] = {"hypotheses": few.hypotheses, "log-likelihood": kernels.history_[-1].log_likelihood}
+    else:
+        lists = kept(run, pair, "dev") if kind == "pcp-dev" else jackknifed(run, pair)
+        recipe = kernels.fit_perceptron(lists, run.need(f"{pair}-train-baseline")["start"])
+        fitted = {"hypotheses": lists.hypotheses}
+    LogLinear({}, features=(recipe,)).save(_recipe(run, pair, kind))
+    return {"kernels": len(recipe["means"]), **fitted}
+
+
+def _recipe(run: Run, pair: str, kind: str) -> str:
+    return str(run.work / f"{pair}-{kind}-kernels.json")
+
+
+# rows -----------------------------------------------------------------------------------------------------------
+
+
+def train_row(run: Run, pair: str, on: str, kind: str) -> dict[str, Any]:
+    """Train a row with each variance of the prior and with none; the best on held-out lists is `prior`.
+
+    The prior is on the added columns only: on all weights it would make the posterior of the linear model flat.
+    """
+    sizes, lists = Sizes.of(run), lists_of(run, pair, on)
+    if kind == "baseline":
+        return _baseline(run, lists)
+    base = run.need(f"{pair}-{on}-baseline")
+    reference = _chosen(LogLinear(base["start"]), lists.test)
+    if kind == "mert":
+        model, status = fit_quietly(MERT(seed=run.seed, threads=run.threads), lists.train)
+        return {"none": {**_scores(model, lists), **_tests(model, lists.test, reference), "status": status}}
+    recipe = _features(run, pair, on, kind, lists)
+    wide = lists.each(recipe)
+    variances: tuple[float, ...] = (NONE, *sizes.variances)
+    if kind == "moved":
+        variances = (run.need(f"{pair}-{on}-pcp-train")["prior"]["variance"],)
+    tried: list[dict[str, Any]] = []
+    best = -np.inf
+    for number, variance in enumerate(variances):
+        trainer = SoftBLEU(
+            variance=variance, prior="sparse", start=base["start"], iterations=sizes.iterations, threads=run.threads
+        )
+        model, status = fit_quietly(trainer, wide.train)
+        tried.append(_found(model, wide, variance, status) | _tests(model, wide.test, reference))
+        if kind == "pcp-train" and variance != NONE and tried[-1]["heldout"] > best:
+            best = tried[-1]["heldout"]
+            plain = _plain(trainer, wide.train).weights
+            LogLinear(plain, (recipe,), dense=lists.train.feature_names).save(_model(run, pair, on, kind))
+        run.progress(number + 1, len(variances))
+    return {"columns": len(wide.train.sparse_names), **_summary(tried)}
+
+
+def _baseline(run: Run, lists: Lists) -> dict[str, Any]:
+    """The linear model without a prior, from which all others start, and with one; oracles beside it."""
+    trainer = SoftBLEU(threads=run.threads, progress=run.progress)
+    model, status = fit_quietly(trainer, lists.train)
+    start, reference = dict(_plain(trainer, lists.train).weights), _chosen(model, lists.test)
+    tried = [_found(model, lists, NONE, status)]
+    for variance in Sizes.of(run).variances:
+        trainer = SoftBLEU(variance=variance, threads=run.threads, progress=run.progress)
+        model, status = fit_quietly(trainer, lists.train)
+        tried.append(_found(model, lists, variance, status) | _tests(model, lists.test, reference))
+    oracles = {name: part.score(oracle(part)) for name, part in lists._asdict().items()}
+    counts = {name: [len(part), part.hypotheses] for name, part in lists._asdict().items()}
+    return {"columns": 0, **_summary(tried), "start": start, "oracle": oracles, "lists": counts}
+
+
+def _found(model: LogLinear, lists: Lists, variance: float, status: str) -> dict[str, Any]:
+    """BLEU of each part, the variance (None: no prior), and how training ended."""
+    return {"variance": variance if np.isfinite(variance) else None, "status": status, **_scores(model, lists)}
+
+
+def _summary(tried: list[dict[str, Any]]) -> dict[str, Any]:
+    """Without a prior, with the one that is best on held-out lists, and what was tried (without test)."""
+    none = next((found for found in tried if found["variance"] is None), None)
+    prior = max((found for found in tried if found["variance"] is not None), key=lambda found: float(found["heldout"]))
+    short = [{key: found[key] for key in ("variance", "train", "heldout", "status")} for found in tried]
+    return {"none": none, "prior": prior, "tried": short}
+
+
+def _features(run: Run, pair: str, on: str, kind: str, lists: Lists) -> dict[str, Any]:
+    """The recipe of a row."""
+    if kind == "bins":
+        return Bins(20).fit(lists.train)
+    if kind != "moved":
+        run.need(f"{pair}-kernels-{kind}")
+        return dict(load(_recipe(run, pair, kind)).features[0])
+    run.need(f"{pair}-{on}-pcp-train")
+    model = load(_model(run, pair, on, "pcp-train"))
+    risk = Risk(METRIC, order=1, alpha=100.0, segments=len(lists.train), threads=run.threads)
+    step = 0.01 * float(np.sqrt(len(model.features[0]["means"])))
+    common: dict[str, Any] = {"iterations": Sizes.of(run).moves, "step": step, "threads": run.threads}
+    return reestimate(model.features[0], lists.train, risk, model.weights, **common)
+
+
+def _model(run: Run, pair: str, on: str, kind: str) -> str:
+    return str(run.work / f"{pair}-{on}-{kind}-model.json")
+
+
+def _plain(trainer: SoftBLEU, corpus: NBest) -> LogLinear:
+    """The weights as soft BLEU left them: those of a model are scaled for a fair posterior, and the sharpness of the
+    posterior is part of what soft BLEU learns."""
+    assert trainer.result_ is not None
+    scale = corpus_scale(corpus, scales(corpus, within_scale(corpus)))
+    weights = np.divide(trainer.result_.weights, scale, out=np.zeros(len(scale)), where=scale > 0)
+    return LogLinear(dict(zip((*corpus.feature_names, *corpus.sparse_names), weights.tolist(), strict=True)))
+
+
+def _chosen(model: LogLinear, lists: NBest) -> Floats:
+    """[N, M] statistics of what a model chooses; 0 where a list is empty."""
+    return chosen_stats(lists, model.predict(lists))
+
+
+def _scores(model: LogLinear, lists: Lists) -> dict[str, float]:
+    return {name: part.score(model.predict(part)) for name, part in lists._asdict().items()}
+
+
+def _tests(model: LogLinear, test: NBest, reference: Floats) -> dict[str, float]:
+    """p of the difference from the baseline on test."""
+    own = _chosen(model, test)
+    return {
+        "wilcoxon": wilcoxon(METRIC, reference, own, batch=10).p,
+        "permutation": permutation(METRIC, reference, own).p,
+    }
+
+
+# figures --------------------------------------------------------------------------------------------------------
+
+
+def try_starts(run: Run, pair: str) -> dict[str, Any]:
+    """Soft BLEU and MERT from the corners of the unit cube (figures 1 and 2)."""
+    sizes = Sizes.of(run)
+    few = _sample(run, pair, sizes.start_lists, sizes.start_k)
+    common: dict[str, Any] = {"seed": run.seed, "threads": run.threads, "progress": run.progress}
+    with quietly():
+        study = starts_study(few, count=sizes.corners, feature="lm", **common)
+    rows = [
+        {"method": row["method"], "metric": row["metric"], "shares": {"lm": row.get("shares", {}).get("lm")}}
+        for row in study.rows
+    ]
+    lists = {"segments": len(few), "hypotheses": few.hypotheses}
+    return {"metric": study.metric, "settings": dict(study.settings), "rows": rows, **lists}
+
+
+def shape_bins(run: Run, pair: str) -> dict[str, Any]:
+    """What training does to bins that score like the linear model (figure 3)."""
+    lists = lists_of(run, pair, "train")
+    with_prior = {"variance": 1.0, "iterations": 100}
+    common: dict[str, Any] = {"seed": run.seed, "threads": run.threads, "progress": run.progress}
+    with quietly():
+        study = bins_study(lists.train, lists.heldout, count=20, settings=with_prior, **common)
+    return {"metric": study.metric, "settings": dict(study.settings), "rows": list(study.rows)}
+
+
+def _sample(run: Run, pair: str, segments: int, k: int) -> NBest:
+    """Some dev lists of all rounds, with hypotheses spread evenly over each."""
+    dev = rounds(run, pair)
+    few = dev.select(spread(len(dev), segments))
+    place = np.arange(few.hypotheses) - np.repeat(few.offsets[:-1], few.lengths)
+    size = np.repeat(np.maximum(few.lengths, 1), few.lengths)
+    return few.keep(place * k // size != (place - 1) * k // size)

@@ -1,0 +1,1 @@
+"""Pauls, DeNero & Klein (2009)."""

@@ -1,0 +1,85 @@
+"""Pauls, DeNero & Klein (2009), EMNLP: consensus training for consensus decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nbest.corpus import NBest, Texts
+from nbest.metrics import BLEU
+from nbest.model.loglinear import LogLinear
+from nbest.papers.data import TOKENISING
+from nbest.papers.pauls.report import METHODS, PAIRS, report
+from nbest.papers.pauls.tuning import Pair
+from nbest.papers.run import Paper, Run, Step
+from nbest.studies.consensus import consensus
+from nbest.studies.path import path
+
+_WORK: dict[str, tuple[Callable[[Pair], dict[str, Any]], float, float]] = {
+    "default": (Pair.default, 1.5, 0.1),
+    "mert-lists": (Pair.mert_lists, 4.0, 0.3),
+    "mert-forests": (Pair.mert_forests, 3.0, 0.3),
+    "cobleu": (Pair.cobleu, 3.0, 0.2),
+    "mert-cobleu": (Pair.mert_cobleu, 2.5, 0.2),
+    "cobleu-annealed": (Pair.cobleu_annealed, 3.5, 0.2),
+}
+"""Methods with what runs them and their minutes, in a full run and in a quick one."""
+_TEXTS = ("Once on a rhyme", "Once upon a rhyme", "Once upon a time")
+
+
+def steps(run: Run) -> list[Step]:
+    """The worked example; for each pair the translator, each method, and the paths of training."""
+    found = [Step("example", example, 0.1)]
+    for name in PAIRS:
+        pair = Pair(run, name)
+        found.append(Step(f"{name}-translator", partial(_sizes, pair), 0.5 if run.quick else 8.0, TOKENISING))
+        for method in METHODS:
+            work, full, quick = _WORK[method]
+            found.append(Step(f"{name}-{method}", partial(work, pair), quick if run.quick else full, TOKENISING))
+        found.append(Step(f"{name}-path", partial(_path, pair), 0.3 if run.quick else 10.0))
+    return found
+
+
+def example() -> dict[str, Any]:
+    """Figures 1 and 2: three translations of "Il était une rime", of which the second is right and never the 1-best."""
+    lists = NBest(
+        offsets=np.array([0, 3]),
+        features=np.array([[-3.0, -7.0], [-5.0, -6.0], [-9.0, -3.0]]),
+        feature_names=("TM", "LM"),
+        ids=("rime",),
+        texts=Texts.of(_TEXTS),
+    ).with_metric(BLEU(tokenize="none"), [(_TEXTS[1],)])
+    model = LogLinear({"TM": 1.0, "LM": 1.0})
+    study = consensus(lists, "LM", model=model, bounds=(0.0, 3.0), points=301)
+    return {"study": asdict(study), "texts": _TEXTS, "posteriors": model.posterior(lists)}
+
+
+def _sizes(pair: Pair) -> dict[str, Any]:
+    """Train or find the translator; how many sentences there are."""
+    words = {part: sum(len(row[0].split()) for row in texts.references) for part, texts in pair.parts.items()}
+    sizes = {part: len(texts.sources) for part, texts in pair.parts.items()}
+    return {"sentences": sizes, "words": words, "phrase pairs": len(pair.system.table.targets)}
+
+
+def _path(pair: Pair) -> dict[str, Any]:
+    """Figure 6: MERT over growing lists and CoBLEU, both from 0, on the forests of the default weights."""
+    run = pair.run
+    study = path(
+        pair.kept("default"), k=run.size(200, 100), rounds=run.size(20, 8), seed=run.seed, threads=run.threads,
+        progress=run.progress,
+    )  # fmt: skip
+    return asdict(study)
+
+
+PAPER = Paper(
+    name="pauls-2009",
+    citation="Pauls, DeNero & Klein (2009), Consensus training for consensus decoding in machine translation, EMNLP",
+    needs="mt/europarl/{train,dev,test}.{fr,es,en}",
+    steps=steps,
+    report=report,
+)
+"""Tables 1 and 2, figures 1, 2 and 6."""

@@ -1,0 +1,216 @@
+"""Minimum risk annealing for training log-linear models: Smith & Eisner (2006), tables 1 and 2, figures 1 to 4."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbest.base.arrays_file import map_array
+from nbest.base.types import Metric
+from nbest.corpus import NBest
+from nbest.decisions import first
+from nbest.decoders import SystemDecoder
+from nbest.evaluation.significance import permutation
+from nbest.features import within_scale
+from nbest.loop.loop import Loop
+from nbest.loop.report import rows_of
+from nbest.metrics import LAS
+from nbest.model.loglinear import load
+from nbest.papers.data import BLEU_OF_TOKENS, TOKENISING, chosen_stats
+from nbest.papers.run import Paper, Run, Step
+from nbest.papers.smith_eisner.report import LARGE, PAIRS, report
+from nbest.papers.smith_eisner.tasks import (
+    TREEBANKS,
+    Task,
+    parsing,
+    train_experts,
+    train_translator,
+    translation,
+)
+from nbest.studies.sharpness import sharpness
+from nbest.studies.surface import surface
+from nbest.trainers import MERT, MaxLikelihood, MinRisk
+
+
+@dataclass(frozen=True)
+class Method:
+    """A trainer for lists of so many segments, and the settings chosen on held-out lists in each round."""
+
+    trainer: Callable[[int], Any]
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    warm: bool = False
+
+
+def _minimum_error(restarts: int, segments: int) -> MERT:
+    """The paper's: coordinate searches from random points, the one that gains most is moved along."""
+    return MERT(restarts=restarts, hops=0, ascent="best")
+
+
+def _annealed(temperature: float, segments: int) -> MinRisk:
+    """The paper's temperatures are for each nat of the corpus, ours for each nat of a segment; the cooling goes on to
+    the end, although nothing happens at first."""
+    return MinRisk(t0=temperature * segments, t1=0.01 * segments, variance=math.inf, polish=False, patience=100)
+
+
+METHODS = {
+    "likelihood": Method(lambda n: MaxLikelihood(), {"variance": [0.25, 0.5, 1.0, math.inf]}),
+    "error1": Method(partial(_minimum_error, 1)),
+    "error5": Method(partial(_minimum_error, 5)),
+    "error10": Method(partial(_minimum_error, 10)),
+    "risk100": Method(partial(_annealed, 100.0)),
+    "risk200": Method(partial(_annealed, 200.0)),
+    "risk1000": Method(partial(_annealed, 1000.0)),
+    "error": Method(lambda n: MERT(), warm=True),
+    "risk": Method(lambda n: MinRisk()),
+}
+"""The paper's methods and settings, then those of `nbest tune` as they are."""
+PARSING = {
+    **{name: METHODS[name] for name in ("likelihood", "error1", "error5", "error10", "error")},
+    "risk": Method(lambda n: MinRisk(), {"t0": [1.0, 8.0, 64.0], "t1": [0.03, 0.3]}),
+}
+
+
+def _steps(run: Run) -> list[Step]:
+    steps: list[Step] = []
+    for pair in PAIRS[:1] if run.quick else PAIRS:
+        slow = 1.0 if pair == "fi-en" else 6.0
+        steps.append(Step(f"{pair}-translator", partial(train_translator, run, pair), run.size(5, 1), TOKENISING))
+        for name in METHODS:
+            minutes = slow * run.size(10, 2) / 10
+            steps.append(Step(f"{pair}-{name}", partial(_tuned, run, pair, name), minutes, TOKENISING))
+        steps.append(Step(f"{pair}-tests", partial(_compared, run, pair, tuple(METHODS)), 0.2))
+        steps.append(Step(f"{pair}-figures", partial(_figures, run, pair), 0.5, TOKENISING))
+    for language in ("sl",) if run.quick else TREEBANKS:
+        steps.append(Step(f"{language}-parser", partial(train_experts, run, language), run.size(5, 1)))
+        for name in PARSING:
+            steps.append(Step(f"{language}-{name}", partial(_tuned, run, language, name), run.size(2, 1) / 2))
+        steps.append(Step(f"{language}-tests", partial(_compared, run, language, tuple(PARSING)), 0.1))
+    if not run.quick:
+        for pair in PAIRS:
+            slow = 8.0 if pair == "fi-en" else 40.0
+            for name in LARGE:
+                work = partial(_tuned, run, pair, name, large=True)
+                steps.append(Step(f"{pair}-large-{name}", work, slow, TOKENISING))
+            names = tuple(f"large-{name}" for name in LARGE)
+            steps.append(Step(f"{pair}-large-tests", partial(_compared, run, pair, names), 0.2))
+    return steps
+
+
+# tuning -------------------------------------------------------------------------------------------------------------
+
+
+def _tuned(run: Run, task_name: str, method: str, *, large: bool = False) -> dict[str, Any]:
+    """Run the loop of a method, then decode the test segments with the weights that were chosen."""
+    is_parsing = task_name in TREEBANKS
+    task = parsing(run, task_name) if is_parsing else translation(run, task_name, large=large)
+    chosen = (PARSING if is_parsing else METHODS)[method]
+    folder = run.work / f"{task_name}-{'large-' if large else ''}{method}"
+    trainer = chosen.trainer(len(task.dev.segments))
+    if hasattr(trainer, "seed"):
+        trainer.seed, trainer.threads = run.seed, run.threads
+    loop = Loop(
+        task.decoder,
+        trainer,
+        task.metric,
+        folder,
+        rounds=run.size(20, 3),
+        start=dict.fromkeys(task.decoder.start, 0.0),
+        warm=chosen.warm,
+        grid=chosen.grid or None,
+        say=run.say,
+    )
+    begin = time.perf_counter()
+    model = loop.run(task.dev, task.heldout, resume=folder.exists())
+    seconds = time.perf_counter() - begin
+    result = loop.place.result()
+    assert result is not None
+    found = _tested(task, model.weights)
+    answers = first(None, found)
+    np.save(folder / "test.npy", chosen_stats(found, answers), allow_pickle=False)
+    curve = [{key: value for key, value in row.items() if key != "weights"} for row in rows_of(loop.place)]
+    _forget(folder)
+    return {
+        "test": found.score(answers),
+        **{name: model.scores_[name] for name in ("dev", "heldout")},
+        "rounds": result["rounds"],
+        "chosen": result["chosen"],
+        "reason": result["reason"],
+        "seconds": seconds,
+        "weights": dict(model.weights),
+        "curve": curve,
+    }
+
+
+def _tested(task: Task, weights: Mapping[str, float]) -> NBest:
+    """The decoder's answers on the test segments."""
+    decoder = SystemDecoder(
+        task.decoder.path, 1, options=task.decoder.options, threads=task.decoder.threads, progress=task.decoder.progress
+    )
+    found = decoder.decode(weights, task.test.segments)
+    assert isinstance(found, NBest)
+    return found.with_metric(task.metric, task.test.references)  # type: ignore[arg-type]
+
+
+def _forget(folder: Path) -> None:
+    """Remove the candidates of a loop that has ended; what is said of them stays."""
+    for part in [*folder.glob("rounds/*/dev"), *folder.glob("rounds/*/heldout")]:
+        shutil.rmtree(part)
+
+
+def _compared(run: Run, task_name: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Permutation tests (1,000 replications) of all pairs of methods on the test segments."""
+    metric: Metric = LAS() if task_name in TREEBANKS else BLEU_OF_TOKENS
+    stats = {}
+    for name in names:
+        run.need(f"{task_name}-{name}")
+        stats[name] = map_array(run.work / f"{task_name}-{name}" / "test.npy")
+    found = {}
+    for one, other in combinations(names, 2):
+        found[f"{one} {other}"] = permutation(metric, stats[one], stats[other], samples=1000).p
+    return found
+
+
+# figures 1 and 2 ----------------------------------------------------------------------------------------------------
+
+
+def _figures(run: Run, pair: str) -> dict[str, Any]:
+    """The dev lists of the best risk weights: BLEU over two weights, and over one for several gamma."""
+    task = translation(run, pair)
+    run.need(f"{pair}-risk")
+    model = load(run.work / f"{pair}-risk" / "model.json")
+    lists = task.decoder.decode(model.weights, task.dev.segments).with_metric(task.metric, task.dev.references)  # type: ignore[arg-type]
+    assert isinstance(lists, NBest)
+    points = run.size(41, 11)
+    x, y = _that_differ(lists, ("inverted", "length", *lists.feature_names))[:2]  # distortion, words: the paper's
+    first = surface(lists, x, y, model=model, points=points, threads=run.threads)
+    second = sharpness(lists, "p(e|f)", model=model, points=5 * points, threads=run.threads)
+    for name, study in (("figure1", first), ("figure2", second)):
+        study.write(run.work / f"{pair}-{name}")
+    return {
+        "surface": {"metric": first.metric, "settings": dict(first.settings), "rows": list(first.rows)},
+        "sharpness": {"metric": second.metric, "settings": dict(second.settings), "rows": list(second.rows)},
+    }
+
+
+def _that_differ(lists: NBest, names: Sequence[str]) -> list[str]:
+    """Those of the features whose weight can matter, once each."""
+    scale = dict(zip(lists.feature_names, within_scale(lists).tolist(), strict=True))
+    return [name for name in dict.fromkeys(names) if scale[name] > 0]
+
+
+PAPER = Paper(
+    "smith-eisner-2006",
+    "Smith & Eisner (2006): Minimum risk annealing for training log-linear models",
+    "mt/fi-en (train, dev, test), mt/europarl (train, dev, devtest, test of fr, de, en), treebanks of sl, bg and nl",
+    _steps,
+    report,
+)

@@ -1,0 +1,131 @@
+"""A dependency parser: experts over labelled projective trees, joined log-linearly; sentences in, forests out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from nbest.base.errors import ParameterError, _known
+from nbest.base.types import Floats, Ints
+from nbest.compute.parallel import each
+from nbest.corpus import Forests
+from nbest.formats.conllu import Sentence
+from nbest.systems.parser.forest import Part, forest, joined
+from nbest.systems.parser.labels import Options
+from nbest.systems.parser.trees import text_of
+from nbest.systems.parser.views import Vocabulary
+
+ARC_FLOOR = 1e-4
+LABELS_AN_ARC = 3
+_CHUNK = 16  # sentences that a thread takes at a time
+
+
+@dataclass(frozen=True)
+class Parser:
+    """Trees by p(tree | words) ~ prod_j p_j(tree | words)^weight_j, exactly, over projective trees with one root.
+
+    Expert j is a globally normalised model, p_j(tree) = exp(sum over its arcs of s_j(head, dependent, label)) / Z_j,
+    with features of its own (see `parser_views`) and the labels that arcs may have (see `parser_labels`).
+    Forests and lists have log p_j as the feature `names[j]`.
+    Smith & Eisner (2006), COLING/ACL posters 787-794, section 6.2; Eisner (1996), COLING 340-345.
+    Differs: their experts are not described; ours have one root word, as Universal Dependencies asks for.
+    """
+
+    names: tuple[str, ...]  # X experts
+    labels: tuple[str, ...]  # L
+    vocabulary: Vocabulary
+    options: Options
+    templates: Ints  # [T, 5]: expert, whether joined with labels, columns of head and dependent, kind
+    tables: Floats  # [X, arc_size + rows * L] float32: weights of hashed features
+    arc_size: int  # a power of 2
+    weights: Mapping[str, float] = field(default_factory=dict)  # of the experts; default 1 / X each
+
+    def __post_init__(self) -> None:
+        weights = dict(self.weights) or dict.fromkeys(self.names, 1.0 / len(self.names))
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def rows(self) -> int:
+        """Rows of weights for the features that are joined with labels, a power of 2."""
+        return (self.tables.shape[1] - self.arc_size) // len(self.labels)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Parser:
+        """The parser of a directory; what is missing, cut short or of another version is a `FormatError`."""
+        from nbest.systems.parser.files import load
+
+        return load(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write a directory; see `parser_files`."""
+        from nbest.systems.parser.files import save
+
+        save(self, path)
+
+    def forests(
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        weights: Mapping[str, float] | None = None,
+        ids: Sequence[str] | None = None,
+        references: bool = False,
+        labels_an_arc: int = LABELS_AN_ARC,
+        arc_floor: float = ARC_FLOOR,
+        threads: int | None = None,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Forests:
+        """One forest a sentence; every tree is one derivation, its words `head:deprel` in the order of the sentence.
+
+        Left out are arcs with a posterior under `arc_floor` by the weights given (or the parser's own), and of an arc
+        all but the best `labels_an_arc` labels; the best tree stays. 0 and a large number leave nothing out.
+        `references`: the trees of the sentences, projective or not. Missing weights count 0.
+        Cost: O(n^3) time an expert and sentence of n words; edges: about n^3 / 2 when nothing is left out,
+        and one for every labelled arc.
+        """
+        values = self._values(self.weights if weights is None else weights)
+        _check_limits(labels_an_arc, arc_floor)
+        offsets, atoms, tags = self.vocabulary.encode(sentences)
+        done, lock = 0, Lock()
+
+        def chunk(low: int) -> list[Part]:
+            nonlocal done
+            high = min(low + _CHUNK, len(sentences))
+            parts = []
+            for i in range(low, high):
+                rows = slice(offsets[i], offsets[i + 1])
+                parts.append(forest(self, atoms[rows], tags[rows], values, labels_an_arc, arc_floor))
+            with lock:
+                done += high - low
+                if progress is not None:
+                    progress(done, len(sentences))
+            return parts
+
+        parts = [part for some in each(chunk, range(0, len(sentences), _CHUNK), threads) for part in some]
+        return Forests(
+            **joined(parts, self.names, self.labels),
+            ids=tuple(map(str, range(len(sentences)))) if ids is None else tuple(ids),
+            references=tuple((text_of(s.heads, s.deprels),) for s in sentences) if references else None,
+            sources=tuple(" ".join("_".join(form.split()) for form in s.forms) for s in sentences),
+            own_weights=dict(zip(self.names, values.tolist(), strict=True)),
+        )
+
+    def _values(self, weights: Mapping[str, float]) -> Floats:
+        strange = next((name for name in weights if name not in self.names), None)
+        if strange is not None:
+            raise ParameterError(f"no expert {strange!r} in this parser; {_known(self.names, strange)}")
+        values: Floats = np.array([float(weights.get(name, 0.0)) for name in self.names])
+        if not np.isfinite(values).all():
+            raise ParameterError(f"'weights' of Parser.forests must be finite, got {dict(weights)}")
+        return values
+
+
+def _check_limits(labels_an_arc: int, arc_floor: float) -> None:
+    if labels_an_arc < 1:
+        raise ParameterError(f"'labels_an_arc' of Parser.forests must be >= 1, got {labels_an_arc}")
+    if not 0 <= arc_floor < 1:
+        raise ParameterError(f"'arc_floor' of Parser.forests must be between 0 and 1, got {arc_floor}")

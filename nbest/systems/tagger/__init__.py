@@ -1,0 +1,1 @@
+"""The tagger: a second-order hidden Markov model."""

@@ -1,0 +1,1 @@
+"""The phrasal ITG decoder."""

@@ -1,0 +1,138 @@
+"""The chart of one sentence: all spans in order, the goal, and the nodes that it reaches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbest.compute.parallel import kernel
+from nbest.lm.query import END, START
+from nbest.systems.translator.itg.cube import (
+    GOAL,
+    INVERTED,
+    MONOTONE,
+    Edges,
+    Nodes,
+    fill_span,
+    room,
+)
+from nbest.systems.translator.itg.state import end_score, follow
+
+
+@kernel
+def span_number(start, end, limit, words):
+    """The number of a span: those of up to `limit` words first, then the longer ones from the sentence start."""
+    if end - start <= limit:
+        return start * limit + end - start - 1
+    return words * limit + end - limit - 1
+
+
+@kernel
+def span_total(limit, words):
+    """How many numbers of spans there are."""
+    return words * limit + words - limit
+
+
+@kernel
+def decode(words, limit, options, search):
+    """Nodes, edges and their numbers for a sentence of `words` words; the goal is the last node, if it was reached."""
+    nodes, edges = _new(search.order - 1)
+    context = np.empty(2 * search.order + 1, np.int32)
+    if words == 0:
+        return _empty(nodes, edges, search, context)
+    limit = min(limit, words)
+    spans = span_total(limit, words)
+    starts = np.zeros(spans, np.int64)
+    counts = np.zeros((spans, 3), np.int32)
+    made = met = np.int64(0)
+    for size in range(1, words + 1):
+        for start in range(words - size + 1 if size <= limit else 1):
+            span = span_number(start, start + size, limit, words)
+            cubes = _cubes(start, start + size, limit, words, counts, search.normal)
+            phrases = options.offsets[span + 1] - options.offsets[span]
+            most, new = room(cubes, counts, phrases, search)
+            nodes, edges = _with_room(nodes, edges, made, most + 1, met, new + most + 1)
+            closed = start == 0 and size >= limit
+            made, met = fill_span(
+                span, closed, cubes, starts, counts, options, search, nodes, edges, made, met
+            )  # fmt: skip
+    top = span_number(0, words, limit, words)
+    for at in range(starts[top], starts[top] + counts[top, 0]):
+        edges.lm[met] = end_score(nodes.words, nodes.sizes, at, search.order - 1, search.lm, context)
+        edges.heads[met], edges.kinds[met] = made, GOAL
+        edges.parts[met, 0], edges.parts[met, 1] = at, 0
+        met += 1
+    if counts[top, 0]:
+        made += 1
+    return nodes, edges, made, met
+
+
+@kernel
+def _empty(nodes, edges, search, context):
+    """The forest of the empty string, which is what no words translate to: one edge without tails."""
+    context[0] = START
+    edges.lm[0] = follow(search.lm[0], context, 1, search.order - 1, END)
+    edges.heads[0], edges.kinds[0] = 0, GOAL
+    edges.parts[0, 0], edges.parts[0, 1] = -1, 0
+    return nodes, edges, np.int64(1), np.int64(1)
+
+
+@kernel
+def _cubes(start, end, limit, words, counts, normal):
+    """[C, 3] left span, right span and orientation of every split; beyond the limit only monotone ones (glue)."""
+    cubes = np.empty((2 * (end - start), 3), np.int32)
+    made = 0
+    for orientation in range(MONOTONE, INVERTED + 1 if end - start <= limit else MONOTONE + 1):
+        for cut in range(max(start + 1, end - limit), end):
+            left, right = span_number(start, cut, limit, words), span_number(cut, end, limit, words)
+            if counts[left, 0] and counts[right, orientation if normal else 0]:
+                cubes[made, 0], cubes[made, 1], cubes[made, 2] = left, right, orientation
+                made += 1
+    return cubes[:made]
+
+
+@kernel
+def _new(most):
+    """Nodes and edges of a sentence, with room for a few."""
+    size = 64
+    nodes = Nodes(
+        np.empty((size, 2 * most), np.int32), np.empty((size, 2), np.int32), np.empty(size, np.int32),
+        np.empty(size), np.empty(size), np.empty((size, 3), np.int32),
+    )  # fmt: skip
+    return nodes, Edges(
+        np.empty(size, np.int32), np.empty((size, 2), np.int32), np.empty(size, np.int32), np.empty(size)
+    )
+
+
+@kernel
+def _with_room(nodes, edges, made, more_nodes, met, more_edges):
+    """The same nodes and edges with room for more."""
+    if made + more_nodes > len(nodes.scores):
+        size = 2 * (made + more_nodes)
+        nodes = Nodes(
+            _rows(nodes.words, made, size), _rows(nodes.sizes, made, size), _row(nodes.kinds, made, size),
+            _row(nodes.scores, made, size), _row(nodes.estimates, made, size), _rows(nodes.lists, made, size),
+        )  # fmt: skip
+    if met + more_edges > len(edges.lm):
+        size = 2 * (met + more_edges)
+        edges = Edges(
+            _row(edges.heads, met, size), _rows(edges.parts, met, size), _row(edges.kinds, met, size),
+            _row(edges.lm, met, size),
+        )  # fmt: skip
+    return nodes, edges
+
+
+@kernel
+def _row(array, used, size):
+    grown = np.empty(size, array.dtype)
+    for at in range(used):  # slices would take a second to compile
+        grown[at] = array[at]
+    return grown
+
+
+@kernel
+def _rows(array, used, size):
+    grown = np.empty((size, array.shape[1]), array.dtype)
+    for at in range(used):
+        for column in range(array.shape[1]):
+            grown[at, column] = array[at, column]
+    return grown

@@ -1,0 +1,1 @@
+"""Phrase pairs and their table."""

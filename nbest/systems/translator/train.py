@@ -1,0 +1,222 @@
+"""Training a translator from a parallel corpus, in stages that are resumed where they stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nbest import __version__
+from nbest.base.errors import FormatError, ParameterError
+from nbest.base.files import read_bytes, read_lines, write_text
+from nbest.base.folders import MANIFEST, read_manifest, sizes_and_sums, write_manifest
+from nbest.corpus import Texts, Words, intern
+from nbest.formats.lists.base import shown
+from nbest.lm.estimate import KneserNey
+from nbest.lm.file import save_lm
+from nbest.systems.translator.alignment.align import train_alignment
+from nbest.systems.translator.alignment.links import Links, read_links, write_links
+from nbest.systems.translator.phrases.extract import extract_phrases
+from nbest.systems.translator.phrases.score import score_phrases
+from nbest.systems.translator.tokenising import Tokeniser
+from nbest.systems.translator.translator import FORMAT, PARTS
+from nbest.systems.translator.truecasing import Truecaser
+
+Progress = Callable[[str, int, int], None]
+"""Stage, done, total."""
+
+
+_MADE = {
+    "tokens": ("source.truecase.json", "target.truecase.json", "work/source.txt", "work/target.txt"),
+    "lm": ("lm.nlm",),
+    "alignment": ("work/links.txt",),
+    "phrases": ("phrases",),
+}
+"""Files and folders that the stages write."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a translator is trained.
+
+    longest     words of a phrase, each side
+    options     translations kept of each source phrase
+    lm_order    order of the language model, at most 4
+    ibm1, hmm   iterations of word alignment
+    """
+
+    longest: int = 7
+    options: int = 20
+    lm_order: int = 4
+    ibm1: int = 5
+    hmm: int = 5
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("longest", 1, 20), ("options", 1, 1000), ("lm_order", 1, 4), ("ibm1", 1, 100)):
+            if not least <= getattr(self, name) <= most:
+                raise ParameterError(
+                    f"'{name}' of a translator must be between {least} and {most}, got {getattr(self, name)}"
+                )
+
+
+def settings_of(folder: Path) -> Settings:
+    """The settings that a translator was trained with."""
+    manifest = read_manifest(folder, FORMAT, "translator", "train it to the end")
+    given = manifest.get("settings")
+    try:
+        if not isinstance(given, dict) or not all(type(value) is int for value in given.values()):
+            raise ParameterError(f"expected numbers, got {shown(given)}")
+        return Settings(**given)
+    except (TypeError, ParameterError) as error:
+        raise FormatError(folder / MANIFEST, None, f"its settings are not those of a translator: {error}") from None
+
+
+@dataclass
+class Training:
+    """One run: source and target texts, one sentence a line, into a directory.
+
+    Stages: tokens (and truecasing), language model, alignment, phrases. Each writes its files beside and renames them,
+    then notes in work/stages.json what it was made from (settings, sums of the files it read, version) and the sums of
+    what it wrote: a later run with the same inputs goes on after the last stage that was finished, and does anew a
+    stage whose files are missing or were changed.
+    """
+
+    source_path: str
+    target_path: str
+    source: str  # language codes
+    target: str
+    folder: Path
+    settings: Settings = field(default_factory=Settings)
+    more_target: Sequence[str] = ()  # further texts for the language model
+    threads: int | None = None
+    progress: Progress | None = None
+    done: list[str] = field(default_factory=list)  # stages that this run had to do
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Do what is missing."""
+        self._check_folder()
+        self.work.mkdir(parents=True, exist_ok=True)
+        (self.folder / MANIFEST).unlink(missing_ok=True)  # until all is there
+        texts = self._sums(self.source_path, self.target_path)
+        tokens = self._stage("tokens", [texts, self.source, self.target, __version__], self._tokens)
+        lm_of = [tokens, self.settings.lm_order, self._sums(*self.more_target)]
+        self._stage("lm", lm_of, self._lm)
+        links = self._stage("alignment", [tokens, self.settings.ibm1, self.settings.hmm], self._align)
+        self._stage("phrases", [links, self.settings.longest, self.settings.options], self._phrases)
+        content = {
+            "format": FORMAT,
+            "source": self.source,
+            "target": self.target,
+            "settings": asdict(self.settings),
+            "nbest": __version__,
+            "files": sizes_and_sums(self.folder, PARTS),
+        }
+        write_manifest(self.folder, content)
+
+    def _check_folder(self) -> None:
+        """Never write into a directory of something else."""
+        if not self.folder.exists() or (self.folder.is_dir() and not any(self.folder.iterdir())):
+            return
+        if not self.work.is_dir():
+            raise FormatError(self.folder, None, "is there and is no translator in training; name another directory")
+
+    @property
+    def work(self) -> Path:
+        """What training makes on the way."""
+        return self.folder / "work"
+
+    def _sums(self, *paths: str) -> list[str]:
+        return [hashlib.sha256(read_bytes(path)).hexdigest() for path in paths]
+
+    def _stage(self, name: str, made_from: list[Any], work: Callable[[], None]) -> str:
+        """Do a stage unless it was done from the same, and left what is there now; its mark, for the stages after."""
+        path, known = self.work / "stages.json", self._finished()
+        mark = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
+        if known.get(name) != {"made from": mark, "files": self._made(name)}:
+            known.pop(name, None)
+            work()
+            self.done.append(name)
+            entry = {"made from": mark, "files": self._made(name)}
+            write_text(path, json.dumps({**known, name: entry}, indent=1) + "\n")
+        return mark
+
+    def _made(self, stage: str) -> dict[str, Any]:
+        """Sizes and sums of the files of a stage."""
+        found = [path for name in _MADE[stage] for path in ((self.folder / name), *(self.folder / name).glob("*"))]
+        names = [path.relative_to(self.folder).as_posix() for path in found if path.is_file()]
+        return sizes_and_sums(self.folder, sorted(names))
+
+    def _finished(self) -> dict[str, Any]:
+        """What is known of the stages that were finished; nothing where the file is missing or damaged."""
+        try:
+            known = json.loads((self.work / "stages.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+    def _tell(self, stage: str) -> Callable[[int, int], None]:
+        return lambda done, total: None if self.progress is None else self.progress(stage, done, total)
+
+    # stages ------------------------------------------------------------------------------------------------------
+
+    def _tokens(self) -> None:
+        raw = [read_lines(path) for path in (self.source_path, self.target_path)]
+        if len(raw[0]) != len(raw[1]):
+            raise FormatError(
+                self.target_path,
+                None,
+                f"has {len(raw[1])} lines and {self.source_path} has {len(raw[0])}; line i of one must translate line "
+                "i of the other",
+            )
+        if not raw[0]:
+            raise FormatError(self.source_path, None, "the file is empty; expected one sentence a line")
+        for side, language, lines in (("source", self.source, raw[0]), ("target", self.target, raw[1])):
+            sentences = Tokeniser(language).tokenise(lines, self._tell(f"{side} tokens"))
+            case = Truecaser.train(sentences)
+            case.save(self.folder / f"{side}.truecase.json")
+            text = "".join(f"{' '.join(case.apply(tokens))}\n" for tokens in sentences)
+            write_text(self.work / f"{side}.txt", text)
+
+    def _lm(self) -> None:
+        lines = [line for line in read_lines(self.work / "target.txt") if line]
+        if self.more_target:
+            tokeniser, case = Tokeniser(self.target), Truecaser.load(self.folder / "target.truecase.json")
+            for path in self.more_target:
+                lines += [" ".join(case.apply(tokens)) for tokens in tokeniser.tokenise(read_lines(path)) if tokens]
+        model = KneserNey(self.settings.lm_order).fit(Texts.of(lines), self._tell("language model"))
+        save_lm(model, self.folder / "lm.nlm")
+
+    @cached_property
+    def _corpus(self) -> tuple[Words, Words, list[str], list[str]]:
+        """Both sides as numbers, each into its own words."""
+        sides = [intern(Texts.of(read_lines(self.work / f"{side}.txt"))) for side in ("source", "target")]
+        ((source,), source_words), ((target,), target_words) = sides
+        return source, target, source_words, target_words
+
+    def _align(self) -> None:
+        source, target, *_ = self._corpus
+        found = train_alignment(
+            source,
+            target,
+            ibm1_iterations=self.settings.ibm1,
+            hmm_iterations=self.settings.hmm,
+            threads=self.threads,
+            progress=self._tell("alignment"),
+        )
+        self.report["not aligned"] = found.skipped
+        write_links(self.work / "links.txt", found.links(threads=self.threads))
+
+    def _phrases(self) -> None:
+        source, target, source_words, target_words = self._corpus
+        links: Links = read_links(self.work / "links.txt", source, target)
+        counts = extract_phrases(
+            source, target, links, longest=self.settings.longest, threads=self.threads, progress=self._tell("phrases")
+        )
+        table = score_phrases(counts, source_words, target_words, options=self.settings.options, threads=self.threads)
+        table.save(self.folder / "phrases")
+        self.report["phrase pairs"] = len(table)

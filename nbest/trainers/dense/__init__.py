@@ -1,0 +1,1 @@
+"""Trainers of dense features, by the metric or an objective."""

@@ -1,0 +1,49 @@
+"""Conditional maximum likelihood of the best hypotheses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats
+from nbest.corpus import NBest
+from nbest.model.loglinear import LogLinear
+from nbest.objectives import Likelihood, value_and_gradient
+from nbest.optimisers.lbfgs import lbfgs
+from nbest.optimisers.result import Result
+from nbest.trainers.base import finish, prepare
+from nbest.trainers.lists import on_lists
+
+
+@dataclass
+class MaxLikelihood:
+    """Maximises the probability of the minimum-loss hypotheses of each list, less a Gaussian prior, by L-BFGS.
+
+    Smith & Eisner (2006), eq. 4. `variance` is the prior's sigma^2: one number, or one for each feature by name
+    (others get 1), in units of features scaled to unit spread within lists, so that it does not depend on the
+    features' own units; `float("inf")` means no prior. Dense and sparse features. Deterministic.
+    """
+
+    variance: float | dict[str, float] = 1.0
+    iterations: int = 500
+    result_: Result | None = field(default=None, init=False, repr=False)
+
+    @on_lists
+    def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
+        """Learn weights from lists with statistics."""
+        if self.iterations < 1:
+            raise ParameterError(f"'iterations' of MaxLikelihood must be >= 1, got {self.iterations}")
+        problem = prepare(corpus, "MaxLikelihood", heldout, sparse=True)
+        shard, objective = problem.shard(), Likelihood(self._variances(problem.names))
+        start = np.zeros(len(problem.names))
+        self.result_ = lbfgs(lambda w: value_and_gradient(objective, w, [shard]), start, iterations=self.iterations)
+        return finish(self, problem, self.result_, heldout, calibrate=False)
+
+    def _variances(self, names: tuple[str, ...]) -> Floats:
+        given = self.variance if isinstance(self.variance, dict) else dict.fromkeys(names, self.variance)
+        values = np.array([given.get(name, 1.0) for name in names], np.float64)
+        if not (values > 0).all():
+            raise ParameterError(f"'variance' of MaxLikelihood must be > 0, got {self.variance}")
+        return values

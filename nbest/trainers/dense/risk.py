@@ -1,0 +1,250 @@
+"""Minimum risk by annealing: smooth first, sharp at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from nbest.base.errors import ParameterError
+from nbest.base.randomness import generator
+from nbest.base.types import Bools, Floats
+from nbest.compute import parallel
+from nbest.corpus import Forests, NBest
+from nbest.features import corpus_scale
+from nbest.model.loglinear import LogLinear
+from nbest.objectives import Risk, value_and_gradient
+from nbest.optimisers.lbfgs import lbfgs
+from nbest.optimisers.result import Result
+from nbest.trainers.base import (
+    ForestProblem,
+    Problem,
+    finish,
+    forest_corpus_scale,
+    prepare,
+    prepare_forests,
+    score_of,
+)
+from nbest.trainers.dense.mert import climb
+from nbest.trainers.lists import adds_up, fit_on_lists
+
+_AGREE = 1e-4  # expected and 1-best loss count as equal below this difference, in units of the formula
+
+
+@dataclass
+class MinRisk:
+    """Minimises the expected loss of the corpus, first under a high temperature on the entropy, then ever sharper.
+
+    Smith & Eisner (2006). Schedules:
+    "temperature"  T from `t0` to `t1`, times `cooling` each step, from the last theta; then the quench:
+                   T = 0 and gamma from 4 doubled each step until expected and 1-best metric agree, with the penalty.
+    "gamma"        no temperature; gamma from 1/64 doubled until they agree, with the penalty.
+    "both"         "temperature" with the penalty from the beginning.
+    Temperatures are in nats of the metric's logarithm for each of N segments: T = t / N for a log formula such as log
+    BLEU (T is in the paper's units), t times about the rate / N for a rate such as WER; so one range fits all.
+
+    With held-out lists the point of the path with the best held-out 1-best metric is taken, and cooling stops after
+    `patience` steps without a better one; without them the point with the best dev metric, the last of equals.
+    Differs from the paper: any metric with a smooth formula; features are scaled inside by their spread; the quench has
+    a quadratic penalty, without which theta grows by itself at once and doubling gamma has nothing left to do.
+
+    order      1: metric of expected totals, 2: with the covariance of totals (Taylor)
+    variance   sigma^2 of the penalty sum theta^2 / (2 N sigma^2) in scaled units, in the same nats (inf: none)
+    start      weights to start from, in the features' own units (default 0)
+    folds      without held-out lists, this many folds of the corpus choose where on the path to stop
+    polish     where nothing chooses the stop: end with exact line searches along coordinates, as MERT does
+    alpha      BLEU's sigmoid brevity penalty instead of the exact one
+    """
+
+    schedule: str = "temperature"
+    order: int = 2
+    t0: float = 1.0
+    t1: float = 0.03
+    cooling: float = 0.5
+    variance: float = 1.0
+    iterations: int = 100
+    patience: int = 3
+    alpha: float | None = None
+    folds: int = 0
+    polish: bool = True
+    seed: int = 1
+    start: dict[str, float] | None = None
+    threads: int | None = field(default=None, repr=False)
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+    result_: Result | None = field(default=None, init=False, repr=False)
+
+    def fit(self, corpus: NBest | Forests, heldout: NBest | Forests | None = None) -> LogLinear:
+        """Learn weights from lists with statistics or forests with a metric; held-out ones or folds choose the stop."""
+        self._check()
+        if isinstance(corpus, Forests) and not adds_up(corpus):
+            return fit_on_lists(self, MinRisk.fit, corpus, heldout)
+        # by their spread over the corpus, so that features that grow with length move later; seen to do better on
+        # the test part of one benchmark than their spread within lists, with equal dev scores
+        problem: Problem | ForestProblem
+        if isinstance(corpus, Forests):
+            problem = prepare_forests(corpus, "MinRisk", heldout)
+            problem = replace(problem, scale=forest_corpus_scale(corpus, problem.scale))
+        else:
+            problem = prepare(corpus, "MinRisk", sparse=True, heldout=heldout)
+            problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
+        threads = parallel.thread_count(self.threads)
+        self._check_folds(corpus, heldout)
+        crossed = self.folds > 0
+        end = _Path(self, problem, heldout, threads).run(self._stop(problem, threads) if crossed else None)
+        if heldout is None and not crossed and self.polish and isinstance(problem, Problem) and problem.dense:
+            end = _polished(problem, end, threads)
+        self.result_ = end
+        return finish(self, problem, end, heldout)
+
+    def _check_folds(self, corpus: NBest | Forests, heldout: NBest | Forests | None) -> None:
+        if self.folds == 0:
+            return
+        if heldout is not None:
+            raise ParameterError("held-out lists and 'folds' of MinRisk both choose where to stop; give one of them")
+        if not 2 <= self.folds <= len(corpus):
+            limit = f"0 or between 2 and the number of segments ({len(corpus)})"
+            raise ParameterError(f"'folds' of MinRisk must be {limit}, got {self.folds}")
+
+    def _stop(self, problem: Problem | ForestProblem, threads: int) -> int:
+        """After how many steps the metric of left-out folds is best."""
+        fold = generator(self.seed).permutation(len(problem.corpus)) % self.folds
+        done: list[int] = []
+
+        def one(number: int) -> list[Floats]:
+            totals = _fold_totals(self, problem, fold == number)
+            done.append(number)
+            if self.progress is not None:
+                self.progress(len(done), self.folds + 1)  # and the path over all of the corpus
+            return totals
+
+        paths = parallel.each(one, range(self.folds), threads)
+        steps = max(len(path) for path in paths)
+        totals = np.sum([[path[min(t, len(path) - 1)] for t in range(steps)] for path in paths], axis=0)
+        return int((problem.sign * problem.metric.score(totals)).argmax()) + 1
+
+    def _check(self) -> None:
+        if self.schedule not in ("temperature", "gamma", "both"):
+            raise ParameterError(f"'schedule' of MinRisk must be temperature, gamma or both, got {self.schedule!r}")
+        if not 0 < self.t1 <= self.t0 < np.inf:
+            raise ParameterError(f"MinRisk needs 0 < t1 <= t0 and a finite t0, got t0 {self.t0} and t1 {self.t1}")
+        if not 0 < self.cooling < 1:
+            raise ParameterError(f"'cooling' of MinRisk must be between 0 and 1, got {self.cooling}")
+        if self.patience < 1 or self.iterations < 1:
+            raise ParameterError("'patience' and 'iterations' of MinRisk must be >= 1")
+        if not self.variance > 0:
+            raise ParameterError(f"'variance' of MinRisk must be > 0, got {self.variance}")
+
+
+def _fold_totals(trainer: MinRisk, problem: Problem | ForestProblem, out: Bools) -> list[Floats]:
+    """Totals of the left-out segments after each step of a path over the others."""
+    path = _Path(trainer, problem.part(np.flatnonzero(~out)), None, 1)
+    path.watched = problem.part(np.flatnonzero(out))
+    path.run(None)
+    return [record["left_out"] for record in path.history]
+
+
+def _polished(problem: Problem, end: Result, threads: int) -> Result:
+    """Climb on along coordinates by exact line search."""
+    found = climb(problem, problem.model(end.weights).weights, threads)
+    if found.status != "converged" or problem.sign * found.value <= problem.sign * end.value:
+        return end
+    return replace(end, weights=found.weights, value=found.value, message=f"{end.message}, then {found.message}")
+
+
+def nat_per_segment(problem: Problem | ForestProblem, risk: Risk, shard: Any) -> float:
+    """One nat of the metric's logarithm for each filled segment, in units of its formula.
+
+    That is 1 / N for a log formula and about the rate / N for a rate: the unit of temperatures and penalties.
+    """
+    uniform = risk.moments(np.zeros(len(problem.names)), shard).mean
+    best = problem.oracle_totals()
+    gain = abs(float(risk.formula(best) - risk.formula(uniform)))
+    low, high = (float(problem.metric.score(totals)) for totals in (uniform, best))
+    nats = abs(np.log(high) - np.log(low)) if low > 0 and high > 0 else 0.0
+    return max(gain / nats if nats > 1e-6 else gain, 1e-6) / max(1, problem.filled)
+
+
+class _Path:
+    """One annealing path."""
+
+    def __init__(
+        self, trainer: MinRisk, problem: Problem | ForestProblem, heldout: NBest | Forests | None, threads: int
+    ) -> None:
+        self.trainer, self.problem, self.heldout = trainer, problem, heldout
+        self.shard = problem.shard()
+        self.base = Risk(
+            problem.metric,
+            order=trainer.order,
+            alpha=trainer.alpha,
+            segments=len(problem.corpus),
+            threads=threads,
+        )
+        self.evaluations = 0
+        self.history: list[dict[str, Any]] = []
+        self.watched: Problem | ForestProblem | None = None  # whose totals are recorded, for cross-validation
+
+    def run(self, stop: int | None) -> Result:
+        weights = self.problem.start(self.trainer.start)
+        steps = list(self._schedule())[:stop]
+        best: tuple[float, Floats] = (-np.inf, weights)
+        idle, fitted = 0, -np.inf
+        for number, risk in enumerate(steps):
+            sharper = risk.gamma / steps[number - 1].gamma if number and steps[number - 1].temperature else 1.0
+            weights = self._optimise(risk, weights / sharper)  # the quench begins at the same posteriors
+            record = self._record(risk, weights)
+            goodness = self.problem.sign * record.get("heldout", record["dev"])
+            if self.trainer.progress is not None and self.trainer.folds == 0:
+                self.trainer.progress(number + 1, len(steps))
+            if stop is not None or goodness >= best[0]:
+                best, idle, fitted = (goodness, weights), 0, record["dev"]
+            elif self.problem.sign * record["dev"] > self.problem.sign * fitted:
+                idle += 1  # better on dev without being better on held-out lists
+            if self.heldout is not None and idle >= self.trainer.patience:
+                break
+            if risk.temperature == 0 and record["gap"] < _AGREE:
+                break
+        value = self.problem.score(best[1])
+        message = f"annealed in {len(self.history)} steps"
+        return Result(best[1], value, "converged", message, self.evaluations, tuple(self.history))
+
+    def _schedule(self) -> Iterator[Risk]:
+        trainer = self.trainer
+        unit = nat_per_segment(self.problem, self.base, self.shard)
+        variance = trainer.variance / unit
+        if trainer.schedule == "gamma":
+            yield from (replace(self.base, gamma=2.0**k, variance=variance) for k in range(-6, 11))
+            return
+        t = trainer.t0
+        while t >= trainer.t1 * (1 - 1e-9):
+            penalty = variance if trainer.schedule == "both" else np.inf
+            yield replace(self.base, temperature=t * unit, variance=penalty)
+            t *= trainer.cooling
+        yield from (replace(self.base, gamma=2.0**k, variance=variance) for k in range(2, 11))
+
+    def _optimise(self, risk: Risk, weights: Floats) -> Floats:
+        def function(point: Floats) -> tuple[float, Floats]:
+            self.evaluations += 1
+            return value_and_gradient(risk, point, [self.shard], 1)
+
+        return lbfgs(function, weights, iterations=self.trainer.iterations, tolerance=1e-6).weights
+
+    def _record(self, risk: Risk, weights: Floats) -> dict[str, Any]:
+        """Where the path is: expected and 1-best metric, held-out metric."""
+        chosen = self.problem.totals(weights)
+        expected, _ = replace(risk, temperature=0.0).combine(risk.moments(weights, self.shard))
+        sharp = -float(risk.formula(chosen))
+        record: dict[str, Any] = {
+            "temperature": risk.temperature,
+            "gamma": risk.gamma,
+            "expected": expected,
+            "gap": abs(expected - sharp),
+            "dev": self.problem.score(weights),
+        }
+        if self.heldout is not None:
+            record["heldout"] = score_of(self.problem.model(weights), self.heldout)
+        if self.watched is not None:
+            record["left_out"] = self.watched.totals(weights)
+        self.history.append(record)
+        return record

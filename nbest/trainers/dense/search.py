@@ -1,0 +1,143 @@
+"""What users do today, to compare with: grid search and random search over weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+from nbest.base.errors import ParameterError, _known
+from nbest.base.limits import check_count
+from nbest.base.randomness import generator
+from nbest.base.types import Floats
+from nbest.corpus import NBest
+from nbest.lines.choices import totals_of
+from nbest.model.loglinear import LogLinear
+from nbest.optimisers.result import Result
+from nbest.trainers.base import Problem, finish, prepare
+from nbest.trainers.differing import FLAT, flat
+from nbest.trainers.lists import on_lists
+
+_POINTS = 10**6  # of an axis of the grid
+
+_BATCH = 64
+
+
+@dataclass
+class GridSearch:
+    """Tries every weight of a grid, in units of features scaled to unit spread within lists.
+
+    The feature `base` (default: the first that differs within lists) keeps weight 1, the others take `points` values
+    from `low` to `high`. With more than `limit` combinations the grid is scanned one feature at a time, in
+    turns until nothing gains, which is what rescoring tools do with several features.
+    """
+
+    points: int = 25
+    low: float = -3.0
+    high: float = 3.0
+    base: str | None = None
+    limit: int = 20000
+    threads: int | None = field(default=None, repr=False)
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+    result_: Result | None = field(default=None, init=False, repr=False)
+
+    @on_lists
+    def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
+        """Learn weights from lists with statistics."""
+        problem = prepare(corpus, "GridSearch", heldout)
+        check_count("'points' of GridSearch", self.points, -_POINTS, _POINTS)
+        if self.points < 2 or not self.low < self.high:
+            raise ParameterError(f"GridSearch needs 'points' >= 2 and 'low' < 'high', got {self}")
+        useful = [name for name, scale in zip(problem.names, problem.scale, strict=True) if scale > 0]
+        if self.base is not None and self.base not in useful:
+            raise ParameterError(f"'base' of GridSearch must be a feature that differs; {_known(useful, self.base)}")
+        start = np.zeros(len(problem.names))
+        start[problem.names.index(self.base or useful[0])] = 1.0
+        others = [int(d) for d in np.flatnonzero(problem.scale > 0) if start[d] == 0]
+        full = self.points ** len(others) <= self.limit
+        self.result_ = self._full(problem, start, others) if full else self._scan(problem, start, others)
+        return finish(self, problem, self.result_, heldout)
+
+    def _full(self, problem: Problem, start: Floats, others: list[int]) -> Result:
+        def grid() -> Iterator[Floats]:
+            for values in product(np.linspace(self.low, self.high, self.points), repeat=len(others)):
+                weights = start.copy()
+                weights[others] = values
+                yield weights
+
+        count = self.points ** len(others)
+        best, value, worst = _best_of(problem, grid(), count, self.threads, self.progress)
+        return _result(problem, best, value, worst, f"tried all {count} points of the grid", count)
+
+    def _scan(self, problem: Problem, start: Floats, others: list[int]) -> Result:
+        best, value, lowest, tried = start, -np.inf, np.inf, 0
+        idle = 0
+        while idle < len(others):
+            for d in others:
+                line = np.repeat(best[None], self.points, axis=0)
+                line[:, d] = np.linspace(self.low, self.high, self.points)
+                found, score, worst = _best_of(problem, iter(line), self.points, self.threads, None)
+                lowest = min(lowest, problem.sign * worst)
+                tried += self.points
+                gain = problem.sign * score > problem.sign * value if np.isfinite(value) else True
+                idle = 0 if gain else idle + 1
+                best, value = (found, score) if gain else (best, value)
+                if idle == len(others):
+                    break
+        message = f"scanned one feature at a time, {tried} points"
+        return _result(problem, best, value, problem.sign * lowest, message, tried)
+
+
+@dataclass
+class RandomSearch:
+    """Tries `trials` weight vectors drawn from U[-1, 1]^D, in units of features scaled to unit spread within lists."""
+
+    trials: int = 1000
+    seed: int = 1
+    threads: int | None = field(default=None, repr=False)
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+    result_: Result | None = field(default=None, init=False, repr=False)
+
+    @on_lists
+    def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
+        """Learn weights from lists with statistics."""
+        problem = prepare(corpus, "RandomSearch", heldout)
+        if self.trials < 1:
+            raise ParameterError(f"'trials' of RandomSearch must be >= 1, got {self.trials}")
+        rng = generator(self.seed)
+        drawn = (rng.uniform(-1.0, 1.0, len(problem.names)) for _ in range(self.trials))
+        best, value, worst = _best_of(problem, drawn, self.trials, self.threads, self.progress)
+        self.result_ = _result(problem, best, value, worst, f"tried {self.trials} random points", self.trials)
+        return finish(self, problem, self.result_, heldout)
+
+
+def _result(problem: Problem, best: Floats, value: float, worst: float, message: str, tried: int) -> Result:
+    """The best candidate, or no weights where the worst one, its negative and no weights at all are as good."""
+    if value == worst and flat(problem, best, value):
+        return Result(np.zeros(len(problem.names)), value, "flat", FLAT, tried)
+    return Result(best, value, "converged", message, tried)
+
+
+def _best_of(
+    problem: Problem,
+    candidates: Iterator[Floats],
+    count: int,
+    threads: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Floats, float, float]:
+    """The candidate (in scaled units) with the best metric, the first of equals, its metric, and the worst one's."""
+    best, value, worst = np.zeros(len(problem.names)), -np.inf, np.inf
+    features = np.ascontiguousarray(problem.corpus.features, np.float64)
+    for at in range(0, count, _BATCH):
+        batch = np.array([next(candidates) for _ in range(min(_BATCH, count - at))])
+        plain = np.stack([problem.plain(weights) for weights in batch])
+        totals = totals_of(features, problem.corpus.offsets, problem.stats, plain, threads)
+        values = problem.sign * problem.metric.score(totals)
+        if values.max() > value:
+            best, value = batch[int(values.argmax())], float(values.max())
+        worst = min(worst, float(values.min()))
+        if progress is not None:
+            progress(min(at + _BATCH, count), count)
+    return best, problem.sign * value, problem.sign * worst

@@ -1,0 +1,1 @@
+"""Low-dimensional reranking."""

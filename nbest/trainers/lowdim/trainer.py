@@ -1,0 +1,246 @@
+"""Low-dimensional reranking: inputs and outputs projected into one small space, where the right output is near."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from nbest.base.errors import CapabilityError, ParameterError, _known, need_kind
+from nbest.base.types import Floats
+from nbest.compute import segments
+from nbest.corpus import Forests, NBest
+from nbest.features.lowdim.alternation import alternate, slacks_of
+from nbest.features.lowdim.feature import NAME, cosines, need_texts, recipe
+from nbest.features.lowdim.solver import Covariance, Directions, Solver, one_blas_thread
+from nbest.features.ngrams.bags import check_view
+from nbest.features.standardise import within_scale
+from nbest.model.loglinear import LogLinear
+from nbest.optimisers.block_cg import Products
+from nbest.optimisers.result import Result
+from nbest.trainers.base import finished, prepare
+from nbest.trainers.dense.mert import MERT
+from nbest.trainers.lowdim.views import Names, Views, views_of
+
+KINDS = ("generative", "softened", "discriminative")
+GRID = tuple(float(w) for w in range(101))  # of w, section 3.4
+
+
+@dataclass
+class LowDim:
+    """Learns projections A, B of inputs and outputs; the score is the base score plus w times their cosine.
+
+        score_ij = s_ij + w x_i' A B' y_ij / (|A' x_i| |B' y_ij|)
+
+    Jagarlamudi & Daume III (2012), NAACL 699-709. The model adds the cosine as the feature `lowdim`, so that it can
+    also be one feature among others (`fit_features`). Lists need input texts (`sources`).
+
+    kind       "generative": correlates inputs and reference outputs (CCA); "softened": and inputs with what
+               references have that hypotheses lack, by their losses; "discriminative": by multipliers of margins
+    tau        regularisation, 0 to 1: covariances are (1 - tau) Z'Z + tau I
+    lam        share of the hypotheses, 0 to 1 (above 0 for "discriminative"), in units of their mean loss
+    k          dimensions; fewer, with a warning, where the rank is smaller
+    w          weight of the cosine; None: the best of 0, 1, ..., 100 on held-out lists, else on the lists themselves
+    base       whether the base score counts
+    inputs     view of the input text: extractors of `nbest.features.ngrams.bags`, e.g. "suffixes", "characters1-2"
+    outputs    view of the hypotheses, e.g. "labels" (uni- and bigrams of words)
+    binary     whether a feature counts once a text
+    cutoff     least number of segments that a feature must be in
+    rounds     of the alternation of "discriminative", each with one solve; `step` is its first step
+    tolerance  relative accuracy of the directions
+    start      weights of the base score (default: 1 for an only feature that differs, several are tuned by MERT)
+    """
+
+    kind: str = "softened"
+    tau: float = 0.95
+    lam: float = 0.3
+    k: int = 75
+    w: float | None = None
+    base: bool = True
+    inputs: str = "suffixes"
+    outputs: str = "labels"
+    binary: bool = False
+    cutoff: int = 1
+    rounds: int = 5
+    step: float = 1.0
+    tolerance: float = 1e-4
+    seed: int = 1
+    start: dict[str, float] | None = None
+    threads: int | None = field(default=None, repr=False)
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+    result_: Result | None = field(default=None, init=False, repr=False)
+
+    def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
+        """Learn the projections from lists with statistics and input texts; held-out ones choose `w`."""
+        self.check()
+        check_lists(corpus, heldout)
+        views, names = self.views(corpus)
+        directions, history = self._directions(views)
+        base = self.base_weights(corpus)
+        w, reached = self.choose_w(corpus if heldout is None else heldout, names, directions, base)
+        model = self.model(corpus, names, directions, base, w)
+        message = f"{directions.k} directions, w {w:g}"
+        weights = np.array(list(model.weights.values()))
+        self.result_ = Result(weights, reached, directions.status, message, directions.blocks, tuple(history))
+        return finished(self, model, corpus, heldout)
+
+    def fit_features(self, corpus: NBest) -> dict[str, Any]:
+        """The recipe of the feature `lowdim`, for any trainer to weigh beside others; `w` and `base` do not matter."""
+        self.check()
+        views, names = self.views(corpus)
+        directions, history = self._directions(views)
+        message = f"{directions.k} directions"
+        weights = np.sqrt(directions.omega)
+        self.result_ = Result(weights, np.nan, directions.status, message, directions.blocks, tuple(history))
+        return recipe_of(directions, names)
+
+    def fit_views(self, views: Views) -> Directions:
+        """The directions for matrices of one's own; `nbest.features.lowdim.feature.cosines` scores with them."""
+        self.check()
+        return self._directions(views)[0]
+
+    def grid(
+        self,
+        corpus: NBest,
+        heldout: NBest,
+        *,
+        tau: Iterable[float] | None = None,
+        lam: Iterable[float] | None = None,
+        k: Iterable[int] | None = None,
+        w: Sequence[float] | None = None,
+    ) -> tuple[LogLinear, list[dict[str, Any]]]:
+        """The model of the best settings on held-out lists, and a row for all that were tried."""
+        from nbest.trainers.lowdim.grid import search
+
+        return search(self, corpus, heldout, tau=tau, lam=lam, k=k, w=w)
+
+    # parts, which the grid uses as well ----------------------------------------------------------------------
+
+    def views(self, corpus: NBest) -> tuple[Views, Names]:
+        """The two views of lists, and the names of their features."""
+        return views_of(corpus, self.inputs, self.outputs, binary=self.binary, cutoff=self.cutoff)
+
+    def solver(self, views: Views) -> Solver:
+        """The covariances of these views, ready to solve for any targets."""
+        inputs, outputs = Products(views.inputs, self.threads), Products(views.references, self.threads)
+        with one_blas_thread():  # the factors do not depend on how many there are
+            covariances = Covariance(inputs, self.tau, "input"), Covariance(outputs, self.tau, "output")
+        return Solver(
+            *covariances,
+            tolerance=self.tolerance,
+            seed=self.seed,
+            progress=None if self.kind == "discriminative" else self.progress,
+        )
+
+    def solve(
+        self, views: Views, solver: Solver, k: int, start: Directions | None = None
+    ) -> tuple[Directions, list[dict[str, Any]]]:
+        """Directions for these settings, and what is recorded of each round."""
+        if self.kind == "discriminative":
+            options = {"rounds": self.rounds, "step": self.step, "threads": self.threads, "progress": self.progress}
+            return alternate(views, solver, k, self.lam, start=start, **options)  # type: ignore[arg-type]
+        found = solver.solve(Products(views.targets(self.kind, self.lam), self.threads), k, start)
+        slacks = slacks_of(views, found, self.threads)
+        return found, [{"round": 0, "slack": slacks.total, "objective": float(np.sqrt(found.omega).sum())}]
+
+    def _directions(self, views: Views) -> tuple[Directions, list[dict[str, Any]]]:
+        return self.solve(views, self.solver(views), self.k)
+
+    def base_weights(self, corpus: NBest) -> dict[str, float]:
+        """Weights of the base score."""
+        names = corpus.feature_names
+        if not self.base:
+            return dict.fromkeys(names, 0.0)
+        if self.start is not None:
+            known = {*names, *corpus.sparse_names}
+            odd = next((name for name in self.start if name not in known), None)
+            if odd is not None:
+                raise ParameterError(f"start weights name {odd!r}, which the corpus lacks; {_known(known, odd)}")
+            return dict.fromkeys(names, 0.0) | {name: float(weight) for name, weight in self.start.items()}
+        telling = [name for name, scale in zip(names, within_scale(corpus), strict=True) if scale > 0]
+        if len(telling) < 2:
+            return {name: float(name in telling) for name in names}
+        return dict(MERT(threads=self.threads).fit(replace(corpus, sparse=None, sparse_names=())).weights)
+
+    def choose_w(
+        self, corpus: NBest, names: Names, directions: Directions, base: Mapping[str, float]
+    ) -> tuple[float, float]:
+        """The weight of the cosine, and the metric it reaches on these lists."""
+        column = cosines(*names.of(corpus), corpus.offsets, directions.A, directions.B, [directions.k], self.threads)
+        return best_w(corpus, base_scores(corpus, base), column[:, 0], self.ws(base))
+
+    def ws(self, base: Mapping[str, float], given: Sequence[float] | None = None) -> Sequence[float]:
+        """Weights of the cosine to try: those given, the one that is set, 1 without a base score, or the grid."""
+        if given is not None:
+            return given
+        if self.w is not None:
+            return (self.w,)
+        return GRID if any(base.values()) else (1.0,)
+
+    def model(
+        self, corpus: NBest, names: Names, directions: Directions, base: Mapping[str, float], w: float
+    ) -> LogLinear:
+        """Base weights and w as one model."""
+        dense = None if corpus.sparse is None else (*(n for n in base if n not in corpus.sparse_names), NAME)
+        return LogLinear({**base, NAME: w}, features=(recipe_of(directions, names),), dense=dense)
+
+    def check(self) -> None:
+        """Complain of settings that break a rule."""
+        if self.kind not in KINDS:
+            raise ParameterError(f"'kind' of LowDim must be {', '.join(KINDS[:2])} or {KINDS[2]}, got {self.kind!r}")
+        if not 0 <= self.tau <= 1:
+            raise ParameterError(f"'tau' of LowDim must be between 0 and 1, got {self.tau}")
+        if not 0 <= self.lam <= 1 or (self.lam == 0 and self.kind == "discriminative"):
+            raise ParameterError(f"'lam' of LowDim must be between 0 and 1, above 0 if discriminative, got {self.lam}")
+        if self.k < 1 or self.rounds < 1 or self.cutoff < 1:
+            got = f"k {self.k}, rounds {self.rounds}, cutoff {self.cutoff}"
+            raise ParameterError(f"'k', 'rounds' and 'cutoff' of LowDim must be >= 1, got {got}")
+        if not 0 < self.tolerance < 1 or not self.step > 0:
+            got = f"tolerance {self.tolerance}, step {self.step}"
+            raise ParameterError(f"LowDim needs 0 < tolerance < 1 and step > 0, got {got}")
+        if self.w is not None and not np.isfinite(self.w):
+            raise ParameterError(f"'w' of LowDim must be a finite number, got {self.w}")
+        check_view(self.inputs)
+        check_view(self.outputs)
+
+
+def check_lists(corpus: NBest, heldout: NBest | None) -> None:
+    """Complain of lists that cannot be trained on or scored."""
+    if isinstance(corpus, Forests) or isinstance(heldout, Forests):
+        raise CapabilityError(
+            "LowDim scores whole outputs, which edges of a forest are not; "
+            "read lists out of the forests first (nbest convert FORESTS LISTS --top 100)"
+        )
+    need_kind("LowDim", "corpus", corpus, NBest)
+    if heldout is not None:
+        need_kind("fit", "heldout", heldout, NBest)
+    if NAME in corpus.feature_names:
+        raise CapabilityError(f"these lists have a feature {NAME!r} already; leave it out (--drop {NAME})")
+    need_texts(corpus)
+    if corpus.sparse is not None or (within_scale(corpus) > 0).any():
+        prepare(corpus, "LowDim", heldout, sparse=True)
+        return
+    for lists in (corpus, *([] if heldout is None else [heldout])):
+        lists.need_stats()
+    if corpus.lengths.max(initial=0) < 2:
+        raise CapabilityError("LowDim needs lists with at least two hypotheses; every list here has fewer")
+
+
+def recipe_of(directions: Directions, names: Names) -> dict[str, Any]:
+    """The recipe of these directions."""
+    return recipe(directions, names.inputs, names.outputs, names.input_names, names.output_names, names.binary)
+
+
+def base_scores(corpus: NBest, base: Mapping[str, float]) -> Floats:
+    """[H] the base score."""
+    return LogLinear(base, dense=tuple(n for n in base if n in corpus.feature_names), versions={}).scores(corpus)
+
+
+def best_w(corpus: NBest, base: Floats, column: Floats, values: Sequence[float]) -> tuple[float, float]:
+    """The weight of `column` [H] whose choices are best by the metric, the first of equals, and that metric."""
+    _, metric = corpus.need_stats()
+    reached = [corpus.score(segments.argmax(base + w * column, corpus.offsets)) for w in values]
+    best = int(np.argmax(reached) if metric.higher_is_better else np.argmin(reached))
+    return float(values[best]), reached[best]

@@ -1,0 +1,1 @@
+"""Trainers that pass over the lists, one at a time."""

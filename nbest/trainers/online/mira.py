@@ -1,0 +1,167 @@
+"""MIRA on lists: hope and fear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.compute.parallel import kernel
+from nbest.corpus import NBest
+from nbest.metrics import BLEU
+from nbest.model.loglinear import LogLinear
+from nbest.optimisers.result import Result
+from nbest.trainers.lists import on_lists
+from nbest.trainers.online.base import (
+    Round,
+    add_step,
+    difference,
+    fit_online,
+    list_scores,
+    longest_row,
+    ranges,
+)
+from nbest.trainers.sparse.base import SparseLists
+
+SPREADS = (0.0625, 0.25, 1.0, 4.0)
+"""Spreads of the base score within lists, in mean ranges of the gain, that are tried where its weight is not given."""
+
+
+@dataclass
+class MIRA:
+    """The least change of the weights that ranks the hope over the fear of a list by their difference in gain.
+
+        hope = argmax_k score_ik + g_ik,    fear = argmax_k score_ik - g_ik,    d = f_hope - f_fear
+        theta += alpha d,    alpha = min(C, (g_hope - g_fear - theta . d) / |d|^2)
+
+    alpha solves min_theta' 1/2 |theta' - theta|^2 + C max(0, g_hope - g_fear - theta' . d). k-best batch MIRA of
+    Cherry & Foster (2012), NAACL 427-436, section 3; the average of the weights after each list is returned.
+    The gain g is minus the metric's loss. That of BLEU is of a running document b (Chiang et al. 2008):
+    BLEU(b + s_ik) times its reference length, where b = decay b + s_hope after each list.
+    Differs: gains are divided by their mean range in a list, so that `C` does not depend on the metric's unit; the
+    document starts as that of the hypotheses of least loss, not empty; base score, rounds and `dense` are as those of
+    `AveragedPerceptron`, `base_weight` being against gains of mean range 1: None tries those that give the base score
+    a spread of 1/16, 1/4, 1 and 4 within lists.
+    Cost: as the perceptron; with BLEU also O(M) for each hypothesis.
+    """
+
+    C: float = 0.03
+    decay: float = 0.999
+    rounds: int = 20
+    base_weight: float | None = None
+    dense: bool | None = None
+    start: dict[str, float] | None = None
+    patience: int = 3
+    seed: int = 1
+    threads: int | None = field(default=None, repr=False)
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+    result_: Result | None = field(default=None, init=False, repr=False)
+
+    @on_lists
+    def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
+        """Learn weights from lists with statistics."""
+        if not self.C > 0:
+            raise ParameterError(f"'C' of MIRA must be > 0, got {self.C}")
+        if not 0 <= self.decay < 1:
+            raise ParameterError(f"'decay' of MIRA must be >= 0 and < 1, got {self.decay}")
+        return fit_online(self, corpus, heldout, self.rounds_of, spreads=SPREADS)
+
+    def rounds_of(self, lists: SparseLists, rows: Ints, step: float) -> Round:
+        """Rounds over lists; the document goes on from round to round."""
+        matrix, room = lists.matrix, longest_row(lists)
+        stats, document, order_ = gains(lists, rows, self.decay)
+        values = np.empty(lists.corpus.hypotheses)
+        list_gains(0, len(values), stats, document, order_, values)
+        wide = float(ranges(values, lists.offsets)[rows].mean())
+        unit = step / wide if wide > 0 else 0.0  # no list has anything to learn from
+
+        def work(order: Ints, weights: Floats, lazy: Floats, done: int) -> int:
+            return _round(
+                order, lists.offsets, lists.base, matrix.indptr, matrix.indices, matrix.data, stats, document, order_,
+                self.decay, unit, step * self.C, room, done, weights, lazy,
+            )  # fmt: skip
+
+        return work
+
+
+def gains(lists: SparseLists, rows: Ints, decay: float) -> tuple[Floats, Floats, int]:
+    """[H, M] what gains are made of, the running document [M], and the order of BLEU; 0 where gains are given.
+
+    The document is that of the hypotheses of least loss: as long as the running one gets, or as these lists.
+    """
+    if not isinstance(lists.problem.metric, BLEU):
+        return -lists.losses[:, None], np.zeros(1), 0
+    best = segments.argmax(-lists.losses, lists.offsets)[rows]
+    length = min(1.0 / (1.0 - decay), len(rows))
+    document = length * lists.problem.stats[best].mean(axis=0)
+    return np.ascontiguousarray(lists.problem.stats), document, lists.problem.metric.max_ngram_order
+
+
+@kernel
+def list_gains(low, high, stats, document, order, out):
+    """Gains of hypotheses low..high-1 into `out`, from its begin: BLEU with the document times length, or as given."""
+    for h in range(low, high):
+        if order == 0:
+            out[h - low] = stats[h, 0]
+            continue
+        precision = 1.0
+        for n in range(2, 2 + order):
+            total = document[order + n] + stats[h, order + n]
+            precision *= (document[n] + stats[h, n]) / total if total > 0 else 0.0
+        own, reference = document[0] + stats[h, 0], document[1] + stats[h, 1]
+        if precision > 0:  # then there are words
+            out[h - low] = reference * precision ** (1.0 / order) * np.exp(min(1.0 - reference / own, 0.0))
+        else:
+            out[h - low] = 0.0
+
+
+@kernel
+def _round(
+    order, offsets, base, starts, columns, data, stats, document, ngrams, decay, unit, most, room, done, weights, lazy
+):  # fmt: skip
+    """One pass over segments in this order; the number of updates. `most` is the largest alpha."""
+    where, what = np.empty(room, np.int64), np.empty(room)
+    longest, updates = np.diff(offsets).max(), 0
+    scores, values = np.empty(longest), np.empty(longest)
+    for at in range(len(order)):
+        low, high = offsets[order[at]], offsets[order[at] + 1]
+        list_scores(low, high, base, starts, columns, data, weights, scores)
+        list_gains(low, high, stats, document, ngrams, values)
+        hope, fear = _hope_and_fear(high - low, scores, values, unit)
+        count = difference(low + hope, low + fear, starts, columns, data, where, what)
+        alpha = clipped(
+            unit * (values[hope] - values[fear]), scores[hope] - scores[fear], (what[:count] ** 2).sum(), most
+        )
+        if alpha > 0:
+            add_step(alpha, count, where, what, done + at, weights, lazy)
+            updates += 1
+        if ngrams > 0:
+            for m in range(len(document)):
+                document[m] = decay * document[m] + stats[low + hope, m]
+    return updates
+
+
+@kernel
+def clipped(cost, margin, norm, most):
+    """The step that makes the margin as large as the cost, at most `most`; 0 where it is, or where nothing differs."""
+    if norm == 0 or cost <= 0 or cost <= margin:
+        return 0.0
+    return min(most, (cost - margin) / norm)
+
+
+@kernel
+def _hope_and_fear(size, scores, values, unit):
+    """Best score + gain (most gain among equals) and best score - gain (least gain among equals)."""
+    hope = fear = 0
+    for k in range(1, size):
+        value, top = scores[k] + unit * values[k], scores[hope] + unit * values[hope]
+        if value > top or (value == top and values[k] > values[hope]):
+            hope = k
+        value, top = scores[k] - unit * values[k], scores[fear] - unit * values[fear]
+        if value > top or (value == top and values[k] < values[fear]):
+            fear = k
+    return hope, fear

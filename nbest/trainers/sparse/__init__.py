@@ -1,0 +1,1 @@
+"""Trainers that choose among many sparse features."""
