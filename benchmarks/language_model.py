@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from benchmarks.lists import best_of
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus import Texts, intern
 from nbest.lm.arpa_read import read_arpa
 from nbest.lm.arpa_write import write_arpa

@@ -1,1 +1,1 @@
-"""What everything stands on: errors, array types, randomness, parameters, registries, files and folders written with care."""
+"""What everything stands on: errors, types, randomness, parameters, registries, and files written with care."""

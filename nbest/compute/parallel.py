@@ -17,7 +17,7 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Ints
-from nbest.compute.compilation import fast_kernel, kernel
+from nbest.compute.compilation import kernel
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 Table = npt.NDArray[np.uint64]
 

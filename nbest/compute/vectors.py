@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import fast_kernel, kernel
+from nbest.compute.compilation import fast_kernel, kernel
 
 
 @fast_kernel

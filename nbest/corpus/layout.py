@@ -15,7 +15,7 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests

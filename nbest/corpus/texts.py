@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbest.base.types import Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbest.base.types import Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus.texts import Texts, concatenate
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus import Forests
 from nbest.forests.derivations import Derivations
 from nbest.forests.ngrams import ngram_stats

@@ -21,7 +21,8 @@ import numpy as np
 
 from nbest.base.types import Floats
 from nbest.compute import segments
-from nbest.compute.parallel import kernel, most, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import most, over_ranges
 from nbest.forests.posteriors import checked_scores, posteriors, run
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats
 from nbest.compute import segments
+from nbest.compute.compilation import kernel
 from nbest.compute.intrinsics import fast_exp
-from nbest.compute.parallel import kernel, most, over_ranges
+from nbest.compute.parallel import most, over_ranges
 from nbest.corpus.layout import Layout
 
 if TYPE_CHECKING:

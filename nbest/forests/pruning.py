@@ -9,7 +9,8 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Bools, Floats
 from nbest.compute import segments
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
 from nbest.forests.kbest import kbest
 from nbest.forests.posteriors import checked_scores, posteriors

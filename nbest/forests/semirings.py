@@ -25,8 +25,8 @@ from numba.extending import overload, register_jitable
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
 from nbest.base.types import Floats
-from nbest.compute.compilation import compiled
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import compiled, kernel
+from nbest.compute.parallel import over_ranges
 from nbest.corpus.layout import Layout
 
 if TYPE_CHECKING:

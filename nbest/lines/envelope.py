@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbest.compute.compilation import fast_kernel, kernel
 from nbest.compute.intrinsics import fmax, fmin
-from nbest.compute.parallel import fast_kernel, kernel
 
 FAR = 1e200
 """Lines whose slopes hardly differ may cross beyond all numbers; such crossings are put here."""

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.compute.row_tables import EMPTY, Table, slot_of, with_number
 from nbest.corpus.layout import Layout
 from nbest.lines.envelope import FAR

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import parallel, segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel, segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.lines.search import TOLERANCE
 from nbest.lines.sparse_index import SparseIndex
 from nbest.lines.sparse_pieces import choose, intervals

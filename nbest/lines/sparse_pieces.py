@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.lines.envelope import FAR, envelope
 
 MANY = 16  # values of a column in one list from which the general envelope is faster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 SHORT, FIELDS, NUMBER, WORD = 1, 2, 3, 4
 """What is wrong with a section: too few n-grams; a line with too few or too many fields, a bad number, a new word."""

@@ -9,7 +9,7 @@ from typing import IO
 import numpy as np
 
 from nbest.base.files import replacing
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus import Texts
 from nbest.lm.model import LanguageModel
 from nbest.lm.trie import node_words

@@ -27,7 +27,8 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import each, kernel
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import each
 from nbest.corpus import Texts, intern
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import (

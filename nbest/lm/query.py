@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 if TYPE_CHECKING:
     from nbest.lm.model import LanguageModel

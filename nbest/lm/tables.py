@@ -9,7 +9,7 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import lm_arrays, word_logprob
 from nbest.lm.trie import Level, assemble, find_rows

@@ -10,7 +10,7 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import find_child
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus import NBest
 
 _COARSE = np.uint32(8)  # bits of float32 that may differ between features that count as the same

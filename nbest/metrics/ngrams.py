@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nbest.base.types import Ints
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.corpus.words import Words
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

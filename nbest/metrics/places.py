@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus.words import Words
 from nbest.metrics.references import ranks
 

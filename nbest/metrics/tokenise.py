@@ -22,7 +22,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, look_up
 from nbest.base.types import Bools, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus.texts import Texts, concatenate
 from nbest.corpus.words import Words, intern
 

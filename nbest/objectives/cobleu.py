@@ -10,7 +10,8 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
 from nbest.forests.edge_stats import average_lengths
 from nbest.forests.ngrams import NgramStats, ngram_stats

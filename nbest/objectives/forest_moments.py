@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel, most, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import most, over_ranges
 from nbest.compute.vectors import combine, dot
 from nbest.corpus.layout import Layout
 from nbest.forests.expectations import downward, upward

@@ -13,8 +13,9 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
+from nbest.compute.compilation import fast_kernel, kernel
 from nbest.compute.intrinsics import fast_exp, fmax
-from nbest.compute.parallel import fast_kernel, kernel, over_ranges
+from nbest.compute.parallel import over_ranges
 from nbest.compute.vectors import add, combine, dot
 
 _BLOCK = 32  # segments whose gradients are summed together

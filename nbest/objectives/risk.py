@@ -37,7 +37,7 @@ class Risk:
     covariance of the totals, Q the Hessian of m at mu; `order` 1 leaves V out. For a formula that is linear in the
     totals both orders are the exact expectation. H is summed over segments, in nats.
     Smith & Eisner (2006), COLING/ACL posters 787-794, eq. 6-8 and section 5; order 1 with `alpha` is the soft BLEU of
-    Nguyen et al. (2007). Differs: any smooth metric of totals and the full covariance; derivatives by `nbest.compute.jets`.
+    Nguyen et al. (2007). Differs: any smooth metric of totals and the full covariance; derivatives by `jets`.
     Cost: two passes over features, O(H) memory.
     """
 

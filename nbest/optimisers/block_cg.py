@@ -10,7 +10,7 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel
-from nbest.compute.parallel import fast_kernel
+from nbest.compute.compilation import fast_kernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

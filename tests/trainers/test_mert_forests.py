@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from forests.test_envelopes import enumerated, told_apart
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from nbest.trainers import MERT
 from nbest.trainers.base import ForestProblem, Problem, prepare, prepare_forests
 from nbest.trainers.dense.mert import _Search
 from nbest.trainers.differing import strings_differ
+from tests.lines.test_envelopes import enumerated, told_apart
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:MERT. the weights collapsed"),

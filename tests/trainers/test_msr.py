@@ -20,7 +20,7 @@ from nbest.model.loglinear import LogLinear
 from nbest.testing import check_trainer, toy_lists
 from nbest.trainers.sparse.base import sparse_lists
 from nbest.trainers.sparse.msr import MSR, MSR2
-from tests.optimisers.sparse_twin import Twin, msr_twin
+from tests.lines.sparse_twin import Twin, msr_twin
 
 BOTH = [MSR, MSR2]
 FIXED = {"first": 1.0}

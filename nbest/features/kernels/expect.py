@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbest.compute.compilation import kernel
 from nbest.compute.intrinsics import fast_exp
-from nbest.compute.parallel import kernel
 from nbest.features.kernels.mixture import LANES, ROWS, densities, fast, near
 
 _OVERLAP = 0.2  # share of near kernels from which all are summed

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nbest.base.types import Floats
-from nbest.compute.compilation import compiled
+from nbest.compute.compilation import compiled, kernel
 from nbest.compute.intrinsics import fmax
-from nbest.compute.parallel import kernel
 
 LANES = 64  # kernels in a chunk
 ROWS = 16  # hypotheses for which a chunk is read once

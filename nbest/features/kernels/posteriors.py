@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbest.base.types import Floats, Ints
+from nbest.compute.compilation import kernel
 from nbest.compute.intrinsics import fast_exp
-from nbest.compute.parallel import each, kernel
+from nbest.compute.parallel import each
 from nbest.compute.segments import offsets_of
 from nbest.features.kernels.expect import exponentials
 from nbest.features.kernels.mixture import (

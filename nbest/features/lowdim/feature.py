@@ -10,7 +10,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel
-from nbest.compute.parallel import fast_kernel
+from nbest.compute.compilation import fast_kernel
 from nbest.corpus import NBest, Texts
 from nbest.features.ngrams.bags import bags
 from nbest.features.recipes import record
@@ -38,8 +38,8 @@ def lowdim(
 
         p = x' A B' y / (|A' x| |B' y|)
 
-    Jagarlamudi & Daume III (2012), eq. 1. `inputs` and `outputs` name the views (`nbest.features.ngrams.bags`), `input_names`
-    and `output_names` are the features of the rows of A [d1, k] and B [d2, k], packed by `pack`.
+    Jagarlamudi & Daume III (2012), eq. 1. `inputs` and `outputs` name the views (`nbest.features.ngrams.bags`),
+    `input_names` and `output_names` are the features of the rows of A [d1, k] and B [d2, k], packed by `pack`.
     """
     sources, texts = need_texts(corpus)
     A, B = np.asarray(A, np.float64), np.asarray(B, np.float64)

@@ -18,7 +18,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.base.randomness import generator
 from nbest.base.types import Floats
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.optimisers.block_cg import Products, Scaling, block_cg
 
 DENSE = 4096  # features up to which a covariance is factored

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel, most, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import most, over_ranges
 from nbest.compute.segments import offsets_of
 from nbest.features.ngrams.counts import (
     Shape,

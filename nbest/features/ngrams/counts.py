@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbest.base.types import Bools, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

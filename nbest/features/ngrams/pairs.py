@@ -12,7 +12,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.limits import LONGEST, check_count
 from nbest.base.types import Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus import NBest, Texts, Words, intern
 from nbest.features.ngrams.columns import count_columns, known_ngrams
 from nbest.features.ngrams.counts import Shape, Survey, survey

@@ -7,7 +7,8 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
 from nbest.corpus.nbest import frozen_view
 from nbest.forests.derivations import Derivations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.forests.kbest.heap import HEAD, LEFT, RIGHT
 
 _PRIME = np.uint64((1 << 61) - 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 EDGE, LEFT, RIGHT, LINK, CHILD, HEAD, FIELDS = range(7)  # columns of a table of records
 UNKNOWN, NONE = -1, -2  # what follows a derivation: not asked for yet, nothing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.forests.kbest.hashes import doubled, hash_record, is_new
 from nbest.forests.kbest.heap import (
     EDGE,

@@ -1,8 +1,8 @@
 """N-grams of forests: those completed at each edge, those of the references, expected counts.
 
 An edge completes the n-grams of its words, tails put in, that are not within one tail; on annotated forests
-(`nbest.forests.ngrams.annotate`) the boundary words of the tails are enough to know them, and each n-gram of a derivation is
-completed at exactly one of its edges. Edges that are part of no derivation complete none.
+(`nbest.forests.ngrams.annotate`) the boundary words of the tails are enough to know them, and each n-gram of a
+derivation is completed at exactly one of its edges. Edges that are part of no derivation complete none.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _collected(
         if bad >= 0:
             raise CapabilityError(
                 f"n-grams of order {order} are not local to the edges of these forests: node {bad} of forest "
-                f"{forests.ids[i]!r} begins or ends in different words; call nbest.forests.ngrams.annotate.annotate first"
+                f"{forests.ids[i]!r} begins or ends in different words; call annotate (nbest.forests.ngrams) first"
             )
         low, high = (0, 0) if known is None else known.offsets[i : i + 2]
         parents, words = (_NONE, _NONE) if known is None else (known.parents[low:high], known.words[low:high])

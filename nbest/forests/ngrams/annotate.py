@@ -9,7 +9,8 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Ints
 from nbest.compute import segments
-from nbest.compute.parallel import each, kernel
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import each
 from nbest.compute.vectors import room
 from nbest.corpus import Forests
 from nbest.forests.ngrams import contexts

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 LEFT, RIGHT = 1, 2  # bits of what a node needs

@@ -7,7 +7,8 @@ import numpy as np
 from nbest.base.errors import CapabilityError
 from nbest.base.types import Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests, Texts
 from nbest.corpus.words import Words
 from nbest.forests.derivations import Derivations

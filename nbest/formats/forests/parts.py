@@ -10,7 +10,7 @@ import numpy as np
 from nbest.base.errors import FormatError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 
 @dataclass

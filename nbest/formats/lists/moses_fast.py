@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.compute import segments
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.corpus import NBest, Texts
 
 Pieces = list[tuple[str, bytes]]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus import Texts
 from nbest.lm.mixture import Mixture, ids_of
 from nbest.lm.model import LanguageModel

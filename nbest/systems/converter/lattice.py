@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.lm.query import UNKNOWN, sentence_logprob
 from nbest.systems.converter.dictionary import narrowed
 from nbest.systems.converter.text import LONG, is_kana

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.lm.mixture import both_logprobs, mixed, start_state
 from nbest.lm.query import END
 from nbest.systems.converter.lattice import STATIC

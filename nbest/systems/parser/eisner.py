@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nbest.base.types import Floats
+from nbest.compute.compilation import fast_kernel, kernel
 from nbest.compute.intrinsics import fast_exp, fmax
-from nbest.compute.parallel import fast_kernel, kernel
 
 _TINY = 1e-13  # posteriors below this are not followed further down
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 SPLIT, RIGHT_ARC, LEFT_ARC, RIGHT, LEFT = range(5)
 _KINDS = 5

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbest.base.types import Bools, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 
 class Options(NamedTuple):

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nbest.base.types import Ints
+from nbest.compute.compilation import kernel
 from nbest.compute.intrinsics import fast_exp
-from nbest.compute.parallel import kernel
 from nbest.systems.parser.views import ALL_BETWEEN, BETWEEN, FAR, SIDE
 
 _A = np.int64(-7046029254386353131)  # odd numbers without pattern

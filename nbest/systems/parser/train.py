@@ -12,7 +12,8 @@ import numpy as np
 from nbest.base.errors import ParameterError, _known
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import each, kernel
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import each
 from nbest.formats.conllu import Sentence
 from nbest.systems.parser.eisner import inside, marginals
 from nbest.systems.parser.labels import Options, arc_options, options_of

@@ -8,7 +8,8 @@ import numpy as np
 
 from nbest.base.types import Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.systems.tagger.lexicon import Lexicon, Options
 from nbest.systems.tagger.transitions import Transitions, log_transition, pair_at, search
 

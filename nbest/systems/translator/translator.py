@@ -24,7 +24,7 @@ import numpy as np
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.folders import MANIFEST, check_files, inside, read_manifest
 from nbest.base.types import Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.corpus import Forests
 from nbest.lm.file import load_lm
 from nbest.lm.model import LanguageModel

@@ -14,7 +14,8 @@ from nbest.base.errors import ParameterError
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import each, kernel
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import each
 from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result

@@ -11,7 +11,8 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import each, kernel, most
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import each, most
 from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.lbfgs import lbfgs

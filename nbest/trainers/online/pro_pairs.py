@@ -9,7 +9,8 @@ import numpy as np
 
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel, most, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import most, over_ranges
 from nbest.compute.segments import offsets_of
 from nbest.trainers.online.base import difference
 

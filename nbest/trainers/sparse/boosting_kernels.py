@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbest.compute.compilation import fast_kernel, kernel
 from nbest.compute.intrinsics import fast_exp
-from nbest.compute.parallel import fast_kernel, kernel
 
 BLOCK = 64  # columns whose best is kept
 FOR, AGAINST, ROUND, OWN = range(4)  # of a cell

@@ -8,7 +8,8 @@ import numpy as np
 
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import each, kernel, over_ranges, thread_count
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import each, over_ranges, thread_count
 from nbest.trainers.sparse.base import SparseLists
 
 _SMALL = 127  # whole differences up to this are kept in one byte

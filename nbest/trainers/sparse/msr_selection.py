@@ -8,7 +8,7 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 _DIGITS, _TIE = 12, 1e-12  # values nearer to each other are equal
 

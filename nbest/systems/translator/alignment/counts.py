@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nbest.base.types import Bools, Floats, Ints
-from nbest.compute.parallel import each, kernel, over_ranges, thread_count
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import each, over_ranges, thread_count
 from nbest.compute.segments import sums
 from nbest.corpus.words import Words
 from nbest.systems.translator.alignment.pairs import Pairs

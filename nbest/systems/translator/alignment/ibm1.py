@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.systems.translator.alignment.counts import Direction, Table, emissions, expected_counts, uniform
 
 

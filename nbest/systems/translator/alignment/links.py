@@ -13,7 +13,8 @@ import numpy as np
 from nbest.base.errors import FormatError, ParameterError, look_up
 from nbest.base.files import read_lines, write_text
 from nbest.base.types import Ints
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.compute.segments import offsets_of, owners
 from nbest.corpus.words import Words
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nbest.base.types import Bools, Ints
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.compute.segments import offsets_of
 from nbest.corpus.words import Words
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import over_ranges
 from nbest.systems.translator.alignment.counts import Direction, Table, emissions
 from nbest.systems.translator.alignment.hmm import jump_sums, widened
 

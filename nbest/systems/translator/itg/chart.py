@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.lm.query import END, START
 from nbest.systems.translator.itg.cube import (
     GOAL,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.lm.query import START
 from nbest.systems.translator.itg.heap import first_time, node_slot, pop, push, table_for
 from nbest.systems.translator.itg.state import join_score, join_state, phrase_state, score_row

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.systems.translator.itg.cube import GOAL, INVERTED, MONOTONE, PHRASE
 
 PHRASE_FEATURES = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.lm.query import END, START, word_logprob
 
 CLOSED = -1

@@ -14,7 +14,8 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import each, kernel, over_ranges
+from nbest.compute.compilation import kernel
+from nbest.compute.parallel import each, over_ranges
 from nbest.compute.segments import offsets_of
 from nbest.corpus.words import Words
 from nbest.systems.translator.alignment.links import Links

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 
 
 class Numbers:

@@ -19,7 +19,7 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import kernel
+from nbest.compute.compilation import kernel
 from nbest.compute.segments import lengths, owners, rows_of
 from nbest.corpus.words import Words
 from nbest.systems.translator.phrases.order import renumbered

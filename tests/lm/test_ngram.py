@@ -18,7 +18,7 @@ from nbest.lm.model import LanguageModel
 from nbest.lm.prune import entropy_prune
 from nbest.lm.query import lm_arrays, sentence_logprob, word_logprob
 from nbest.lm.trie import node_words, prefix_nodes
-from tests.systems.ngram_textbook import Textbook
+from tests.lm.ngram_textbook import Textbook
 
 sentences = st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=7), min_size=1, max_size=25)
 cutoffs = st.sampled_from([(1,), (1, 1, 2), (1, 2), (1, 2, 3)])

@@ -16,7 +16,7 @@ from nbest.lines.sparse_lines import SparseLines
 from nbest.lines.sparse_totals import sample_risk
 from nbest.metrics import BLEU, F1, WER, Exact, External
 from nbest.testing import toy_lists
-from tests.optimisers.sparse_twin import Twin
+from tests.lines.sparse_twin import Twin
 
 
 @dataclass

@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from tests.optimisers.brute import choose, crossings
+from tests.lines.brute import choose, crossings
 
 LEAST = 1e-9
 

@@ -14,7 +14,7 @@ import pytest
 
 from nbest.cli.main import main
 from nbest.papers import PAPERS
-from tests.reproduce.test_yuan import make_data
+from tests.papers.test_yuan import make_data
 
 
 def call(*words: str | Path) -> int:

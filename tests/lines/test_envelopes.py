@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from optimisers import brute
 
 from nbest.compute import segments
 from nbest.compute.row_tables import hashes_of, new_table, number, remember, slot_of
@@ -20,6 +19,7 @@ from nbest.lines.search import Lines
 from nbest.metrics import BLEU, WER
 from nbest.testing import toy_lists
 from nbest.testing.forests import enumerate_derivations, toy_forests
+from tests.lines import brute
 
 METRICS = {"wer": WER(), "bleu": BLEU(tokenize="none", max_ngram_order=2)}
 seeds, metrics = st.integers(0, 10**6), st.sampled_from(sorted(METRICS))
