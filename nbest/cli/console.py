@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from nbest.base.errors import ConvergenceWarning, shortened
+from nbest.base.json_values import json_value
 from nbest.cli.streams import visible
 
 _PATIENCE = 2.0  # seconds before progress is shown
@@ -149,7 +149,7 @@ def _cell(text: str) -> str:
 
 def print_json(value: Any) -> None:
     """A value as JSON on stdout; what is not finite is null, which JSON can hold."""
-    value = _finite(value)
+    value = json_value(value)
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -157,14 +157,6 @@ def print_json(value: Any) -> None:
         text = json.dumps(value, indent=2, allow_nan=False)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def number(value: float) -> str:

@@ -30,10 +30,10 @@ from typing import Any
 from nbest.base.errors import ParameterError
 from nbest.base.files import write_text
 from nbest.base.folders import check_files, replacing_directory
+from nbest.base.json_values import json_value
 from nbest.base.sealed import read_object, sealed
 from nbest.loop.records import check_record
 from nbest.model.loglinear import LogLinear, load, versions
-from nbest.studies.base import plain
 
 try:
     import fcntl
@@ -92,7 +92,7 @@ class Folder:
 
     def write(self, path: Path, content: Mapping[str, Any]) -> None:
         """JSON with a sum of its own, written beside its place and renamed."""
-        whole = sealed(plain(content))
+        whole = sealed(json_value(content))
         write_text(path, json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
     def _content(self, path: Path) -> dict[str, Any] | None:
@@ -121,7 +121,7 @@ class Folder:
     @contextmanager
     def opened(self, config: Mapping[str, Any], *, resume: bool) -> Iterator[list[str]]:
         """The directory, made or checked, for this process alone; messages about what changed since it was begun."""
-        wanted = json.loads(json.dumps(plain(config)))
+        wanted = json.loads(json.dumps(json_value(config)))
         if self.path.exists() and _strange(self.path):
             raise ParameterError(f"{self.path} is there and holds no run; name a new directory")
         (self.path / "rounds").mkdir(parents=True, exist_ok=True)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbest.base.files import write_text
+from nbest.base.json_values import json_lines
 from nbest.loop.folder import Folder
 from nbest.report.charts import LineChart, Series
 from nbest.report.markdown import escaped
 from nbest.report.markdown import row as row_of
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
-from nbest.studies.base import plain
 
 _SEARCH_ERRORS = 0.1  # share of the segments from which they are worth a warning
 
@@ -76,7 +76,7 @@ def write_report(place: Folder, result: Mapping[str, Any] | None = None) -> None
     rows = rows_of(place)
     if not rows:
         return
-    write_text(place.path / "curve.jsonl", "".join(json.dumps(plain(row), ensure_ascii=False) + "\n" for row in rows))
+    write_text(place.path / "curve.jsonl", json_lines(rows))
     config = place.config()
     write_text(place.path / "curve.svg", picture(rows, str(config["metric"])).svg())
     write_text(place.path / "report.md", _markdown(rows, config, result))

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from nbest.base.files import write_text
+from nbest.base.json_values import json_value
 from nbest.report.markdown import escaped, row
 from nbest.report.picture import Picture
-from nbest.studies.base import plain
 
 Cell = str | float | int | None
 """Text, a number (shown with two decimals) or nothing yet."""
@@ -79,7 +79,7 @@ class Report:
             ],
             "differences": list(self.differences),
         }
-        text = json.dumps(plain(content), ensure_ascii=False, indent=1, allow_nan=False)
+        text = json.dumps(json_value(content), ensure_ascii=False, indent=1, allow_nan=False)
         write_text(folder / "report.json", text + "\n")
 
     def markdown(self, head: Mapping[str, Any]) -> str:

@@ -20,10 +20,10 @@ from typing import Any
 from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.base.files import write_text
 from nbest.base.folders import is_number
+from nbest.base.json_values import json_value
 from nbest.base.sealed import read_object, sealed
 from nbest.model.loglinear import versions
 from nbest.papers.report import Report
-from nbest.studies.base import plain
 
 _EXTRAS = {"sacremoses": "mt"}  # of pyproject.toml
 Progress = Callable[[int, int], None]
@@ -126,7 +126,7 @@ class Run:
             self.say(f"step {number + 1} of {len(todo)}: {step.name} (about {left} left)")
             begin = time.perf_counter()
             result = step.work()
-            content = {"result": plain(result), "seconds": round(time.perf_counter() - begin, 3)}
+            content = {"result": json_value(result), "seconds": round(time.perf_counter() - begin, 3)}
             text = json.dumps(sealed(content), ensure_ascii=False, allow_nan=False)
             write_text(self.folder / "steps" / f"{step.name}.json", text + "\n")
             self._report(paper, steps)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError, look_up
 from nbest.base.files import write_text
+from nbest.base.json_values import json_lines
 from nbest.base.limits import check_count
 from nbest.base.types import Floats
 from nbest.corpus import Forests, NBest
@@ -61,9 +60,7 @@ class Study:
     def lines(self) -> str:
         """JSON lines: a header (study, metric, settings), then the rows."""
         header = {"study": self.name, "metric": self.metric, "settings": dict(self.settings)}
-        return "".join(
-            json.dumps(plain(row), ensure_ascii=False, allow_nan=False) + "\n" for row in (header, *self.rows)
-        )
+        return json_lines((header, *self.rows))
 
     def write(self, out: str | Path) -> tuple[str, str]:
         """Write `out`.jsonl and `out`.svg, each beside its place and renamed; their paths."""
@@ -89,17 +86,6 @@ def about(corpus: NBest | Forests) -> dict[str, Any]:
     """The fields of a study that come from its lists or forests."""
     metric = corpus.need_stats()[1] if isinstance(corpus, NBest) else corpus.need_metric()
     return {"metric": signature_of(corpus), "higher_is_better": bool(metric.higher_is_better)}
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it; infinities and NaN as null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # weights --------------------------------------------------------------------------------------------------------

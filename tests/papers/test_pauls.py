@@ -13,13 +13,13 @@ import pytest
 
 import nbest
 from nbest.base.errors import ParameterError
+from nbest.base.json_values import json_value
 from nbest.model.loglinear import LogLinear
 from nbest.papers import paper
 from nbest.papers.pauls.paper import PAPER, steps
 from nbest.papers.pauls.report import METHODS, PAIRS
 from nbest.papers.pauls.tuning import Pair, best_of
 from nbest.papers.run import Run
-from nbest.studies.base import plain
 from nbest.systems.translator.translator import Translator
 from tests.systems.test_translator import corpus
 
@@ -97,7 +97,7 @@ def test_results_are_those_of_the_weights(done: Run, monkeypatch: pytest.MonkeyP
     for method in ("mert-forests", "cobleu"):
         found = done.need(f"fr-en-{method}")
         used.clear()
-        again = plain(pair.measure(method, LogLinear(found["weights"])))
+        again = json_value(pair.measure(method, LogLinear(found["weights"])))
         assert used == [(18, found["weights"]), (12, found["weights"])]
         assert again == {key: value for key, value in found.items() if key != "history"}
         best = best_of(pair.decode("test", found["weights"]), found["weights"], 1, None)
