@@ -15,13 +15,13 @@ from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, 
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
+from nbest.decisions.chosen import score_of
 from nbest.features import fit_recipes
 from nbest.forests.oracle import forest_oracle
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model.arrays import detach
 from nbest.model.loglinear import LogLinear, load
 from nbest.trainers import TRAINERS
-from nbest.trainers.base import score_of
 from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.settings_grid import search as search_settings
 

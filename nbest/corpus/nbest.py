@@ -142,6 +142,10 @@ class NBest:
             raise CapabilityError("these lists have no statistics yet; call corpus.with_metric(metric, references)")
         return self.stats, self.metric
 
+    def need_metric(self) -> Metric:
+        """The metric, or a `CapabilityError` that says how to get one and its statistics."""
+        return self.need_stats()[1]
+
     # parts -------------------------------------------------------------------------------------------------
 
     def select(self, chosen: Ints | Sequence[int]) -> NBest:

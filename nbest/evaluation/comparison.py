@@ -10,6 +10,7 @@ from typing import Any
 from nbest.base.errors import look_up
 from nbest.base.types import Ints
 from nbest.corpus import NBest, split
+from nbest.corpus.contract import signature_of
 from nbest.decisions import corpus_oracle
 from nbest.evaluation.inspection import first_choice
 from nbest.evaluation.significance import permutation
@@ -64,8 +65,6 @@ def compare(
     `SETTINGS`), `common` keywords go to every trainer that has them (`threads`, `seed`).
     p-values are of paired permutation tests on test against the first hypothesis of each list.
     """
-    from nbest.trainers.base import signature_of
-
     if heldout is None:
         dev, heldout = split(dev, 1.0 - holdout, seed)
     kinds = {name: look_up(TRAINERS, name, "method") for name in methods}

@@ -9,10 +9,11 @@ import numpy as np
 from nbest.compute import segments
 from nbest.corpus import Forests
 from nbest.decisions import first
+from nbest.decisions.chosen import score_of
 from nbest.forests.oracle import forest_oracle
 from nbest.forests.posteriors import Posteriors, posteriors
+from nbest.forests.scale import forest_scale
 from nbest.model.loglinear import LogLinear
-from nbest.trainers.base import forest_scale, score_of
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from nbest.base.json_values import json_lines
 from nbest.base.limits import check_count
 from nbest.base.types import Floats
 from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import signature_of
 from nbest.features import within_scale
 from nbest.model.loglinear import LogLinear
 from nbest.report.picture import Picture
 from nbest.trainers import TRAINERS
-from nbest.trainers.base import signature_of
 
 _POINTS = 1_000_000  # weights that a study may try of a feature
 
@@ -84,7 +84,7 @@ def paths_of(out: str | Path) -> tuple[str, str]:
 
 def about(corpus: NBest | Forests) -> dict[str, Any]:
     """The fields of a study that come from its lists or forests."""
-    metric = corpus.need_stats()[1] if isinstance(corpus, NBest) else corpus.need_metric()
+    metric = corpus.need_metric()
     return {"metric": signature_of(corpus), "higher_is_better": bool(metric.higher_is_better)}
 
 

@@ -15,13 +15,16 @@ from nbest.base.types import Floats, Ints, Metric
 from nbest.compute import segments
 from nbest.compute.jets import expand
 from nbest.corpus import Forests, NBest
-from nbest.decisions import first, oracle
+from nbest.corpus.contract import signature_of
+from nbest.decisions import oracle
+from nbest.decisions.chosen import score_of
 from nbest.features import within_scale
 from nbest.features.recipes import with_recipes
 from nbest.forests.edge_stats import bleu_edge_stats
-from nbest.forests.expectations import expectations, variances
+from nbest.forests.expectations import expectations
 from nbest.forests.kbest import kbest
 from nbest.forests.posteriors import posteriors
+from nbest.forests.scale import forest_scale
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import Likelihood, Shard, scales, value_and_gradient
@@ -179,14 +182,6 @@ class ForestProblem(_Scaled):
         return ForestProblem(self.corpus.select(rows), self.metric, self.scale)
 
 
-def score_of(model: LogLinear, corpus: NBest | Forests) -> float:
-    """The metric of what a model chooses: hypotheses of lists, or derivations of forests."""
-    if isinstance(corpus, NBest):
-        return corpus.score(model.predict(corpus))
-    best = kbest(corpus, model.edge_scores(corpus), 1).lists()
-    return best.score(first(None, best))
-
-
 def prepare(
     corpus: NBest,
     trainer: str,
@@ -242,29 +237,6 @@ def prepare_forests(forests: Forests, trainer: str, heldout: NBest | Forests | N
             "are the references right? If so, give larger forests or another metric"
         )
     return ForestProblem(forests, metric, scale)
-
-
-def forest_scale(forests: Forests) -> Floats:
-    """[D] standard deviation of each feature over all derivations of a forest, alike likely, on average over forests.
-
-    0 for a feature that never differs between derivations (up to rounding).
-    """
-    uniform = np.zeros(forests.edges)
-    out = np.zeros(len(forests.feature_names))
-    for d, name in enumerate(forests.feature_names):
-        column = forests.column(name)
-        size = np.abs(column).max(initial=0.0)
-        if size > 0:
-            spread = variances(forests, uniform, column / size)
-            deviation = np.sqrt(spread.mean()) if len(spread) else 0.0
-            out[d] = deviation * size if deviation > 1e-10 else 0.0
-    return out
-
-
-def forest_corpus_scale(forests: Forests, within: Floats) -> Floats:
-    """[D] standard deviation of each feature over the derivations of all forests, alike likely in each."""
-    means = expectations(forests, np.zeros(forests.edges), forests.features)
-    return np.where(within > 0, np.sqrt(within**2 + means.var(axis=0)), 0.0)
 
 
 def _check_heldout(corpus: NBest | Forests, heldout: NBest | Forests) -> None:
@@ -327,13 +299,6 @@ def finished(
         seed=getattr(trainer, "seed", None),
         gamma=decision_gamma(model, corpus if heldout is None else heldout),
     )
-
-
-def signature_of(corpus: NBest | Forests) -> str:
-    """Name and signature of the metric of a corpus."""
-    metric = corpus.need_stats()[1] if isinstance(corpus, NBest) else corpus.need_metric()
-    counts = {len(refs) for refs in corpus.references or ((),)}
-    return f"{metric.name}|{metric.signature(counts.pop() if len(counts) == 1 else -1)}"
 
 
 def calibrated(problem: Problem | ForestProblem, scaled: Floats) -> LogLinear:

@@ -11,11 +11,13 @@ import numpy as np
 
 from nbest.base.types import Floats
 from nbest.corpus import Forests, NBest, merge
+from nbest.corpus.contract import signature_of
+from nbest.decisions.chosen import score_of
 from nbest.forests.kbest import kbest
 from nbest.forests.sampling import sample
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
-from nbest.trainers.base import prepare_forests, score_of, signature_of
+from nbest.trainers.base import prepare_forests
 from nbest.trainers.sharpness import decision_gamma
 
 _STRINGS = 100  # read from each forest in a round

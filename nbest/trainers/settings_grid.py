@@ -29,7 +29,7 @@ def search(
     if heldout is None:
         raise CapabilityError("a grid of settings is chosen on held-out lists; give them (--heldout, or --split 0.2)")
     _check(make_trainer, values)
-    metric = heldout.need_stats()[1] if isinstance(heldout, NBest) else heldout.need_metric()
+    metric = heldout.need_metric()
     sign = 1.0 if metric.higher_is_better else -1.0
     combinations = [dict(zip(values, each, strict=True)) for each in product(*values.values())]
     rows: list[dict[str, Any]] = []

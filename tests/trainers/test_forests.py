@@ -9,12 +9,13 @@ import pytest
 import nbest
 from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.corpus import Forests
+from nbest.decisions.chosen import score_of
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
+from nbest.forests.scale import forest_scale
 from nbest.metrics import BLEU, WER
 from nbest.testing import toy_forests, toy_lists
 from nbest.trainers import TRAINERS
-from nbest.trainers.base import forest_scale, score_of
 from tests.cli.conftest import sausages
 
 BIGRAMS = BLEU(tokenize="none", max_ngram_order=2)

@@ -11,14 +11,16 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError, look_up, need_kind
 from nbest.base.types import Floats
 from nbest.corpus import Forests, NBest
+from nbest.decisions.chosen import score_of
 from nbest.forests.derivations import forests_of
+from nbest.forests.scale import forest_corpus_scale
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import value_and_gradient
 from nbest.objectives.cobleu import CoBLEU, NgramShard
 from nbest.optimisers import OPTIMISERS
 from nbest.optimisers.result import Result
-from nbest.trainers.base import SINGLE, ForestProblem, finish, forest_corpus_scale, prepare_forests, score_of
+from nbest.trainers.base import SINGLE, ForestProblem, finish, prepare_forests
 from nbest.trainers.dense.mert import MERT
 
 

@@ -13,7 +13,9 @@ from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
 from nbest.corpus import Forests, NBest
+from nbest.decisions.chosen import score_of
 from nbest.features import corpus_scale
+from nbest.forests.scale import forest_corpus_scale
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import Risk, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
@@ -22,10 +24,8 @@ from nbest.trainers.base import (
     ForestProblem,
     Problem,
     finish,
-    forest_corpus_scale,
     prepare,
     prepare_forests,
-    score_of,
 )
 from nbest.trainers.dense.mert import climb
 from nbest.trainers.lists import adds_up, fit_on_lists
