@@ -1,13 +1,61 @@
-"""How a comparison is shown."""
+"""What `nbest compare` does, once its arguments are known."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+from nbest.base.errors import ParameterError
+from nbest.cli.compare import DENSE, SPARSE, Compare
 from nbest.cli.console import Console, number, print_json, probability
+from nbest.cli.further import refuse_rest, separate
+from nbest.cli.loading import Source, columns, measure, read_lists, wanted, warn_of_labels, warn_of_overlap
 from nbest.cli.streams import put
-from nbest.evaluation.comparison import Row, Table
+from nbest.corpus import split
+from nbest.evaluation.comparison import Row, Table, compare
+from nbest.features import fit_recipes
+
+
+def run(call: Compare) -> None:
+    """Tune all methods, show what they reach."""
+    if call.methods is not None and not call.methods.strip(","):
+        raise ParameterError("--methods names none")
+    if not call.test:
+        raise ParameterError("nbest compare needs --test LISTS to report on")
+    console = Console(quiet=call.quiet)
+    paths, given = separate(call.lists)
+    how = measure(call.metric, given, call)
+    refuse_rest(given, type(how.metric))
+    sets = {}
+    for name, lists, references in (
+        ("dev", paths, call.refs),
+        ("test", call.test, call.test_refs),
+        ("held-out", call.heldout, call.heldout_refs),
+    ):
+        if lists:
+            sets[name] = how.measured(read_lists(Source(lists, references, call.format), console))
+    whole = sets["dev"]
+    tuned = whole if "held-out" in sets else split(whole, 1.0 - call.split, call.seed)[0]
+    added = fit_recipes(tuned, wanted(call.add))  # held-out segments must not shape the features
+    sets = {name: columns(corpus, added, call.only, call.drop) for name, corpus in sets.items()}
+    warn_of_labels(console, sets["dev"])
+    for name, other in (("test", "dev"), ("test", "held-out"), ("held-out", "dev")):
+        if name in sets and other in sets:
+            warn_of_overlap(console, name, sets[name], other, sets[other])
+    methods = call.methods or (DENSE if sets["dev"].sparse is None else SPARSE)
+    names = [name for name in methods.split(",") if name]
+    with console.progress("tuning") as update, console.convergence():
+        table = compare(
+            sets["dev"],
+            sets["test"],
+            names,
+            heldout=sets.get("held-out"),
+            holdout=call.split,
+            common={"threads": call.threads, "seed": call.seed},
+            seed=call.seed,
+            progress=update,
+        )
+    show(table, console, call.as_json)
 
 
 def show(table: Table, console: Console, as_json: bool) -> None:

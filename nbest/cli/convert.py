@@ -2,49 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
+from nbest.base.parameters import parameter
+from nbest.cli import commands as c
 
-from nbest.cli import options as o
 
-
-def convert(
-    source: Annotated[str, typer.Argument(help="Lists in any known format; - is stdin.")],
-    target: Annotated[
-        str, typer.Argument(help="Where to write; the suffix says the format (.gz, .xz packed); - is stdout.")
-    ],
-    source_format: Annotated[
-        str | None, typer.Option("--from", help="Format of the source, where guessing fails.")
-    ] = None,
-    target_format: Annotated[
-        str | None, typer.Option("--to", help="Format of the target (default: by suffix, else jsonl).")
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", help="NAME=VALUE for the reader (n=10, manifest=dev.json, total=true ...)."),
-    ] = None,
-    refs: o.Refs = None,
-    dedupe: Annotated[bool, typer.Option("--dedupe", help="Drop repeated texts of a list.")] = False,
-    top: Annotated[
-        int | None,
-        typer.Option("--top", min=1, help="Keep only the first hypotheses of each list; of forests: their best."),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", help="Weights that rank the derivations of forests (default: their own).")
-    ] = None,
-    prune: Annotated[
-        float | None,
-        typer.Option("--prune", min=0.0, max=1.0, help="Of forests: drop edges whose posterior is smaller."),
-    ] = None,
-    gamma: Annotated[
-        float | None,
-        typer.Option(
-            "--gamma", min=0.0, help="Sharpness of that posterior (default: the model's; for own weights 1 / largest)."
-        ),
-    ] = None,
-    quiet: o.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Convert(c.Quiet):
     """Convert candidate lists and forests between formats; docs/formats.md says what each keeps.
 
     From forests to lists with --top: the best distinct strings. From lists to forests: a forest of one node each.
@@ -61,8 +26,25 @@ def convert(
 
       nbest convert lattices/ dev.jsonl --top 100 --model model.json
     """
-    from nbest.cli.converting import ConvertCall, run
 
-    run(
-        ConvertCall(source, target, source_format, target_format, option, refs, dedupe, top, model, prune, gamma, quiet)
+    source: str = parameter(..., "Lists in any known format; - is stdin.", flags=("source",))
+    target: str = parameter(..., c.TARGET, flags=("target",))
+    source_format: str | None = parameter(None, "Format of the source, where guessing fails.", flags=("--from",))
+    target_format: str | None = parameter(
+        None, "Format of the target (default: by suffix, else jsonl).", flags=("--to",)
     )
+    option: list[str] | None = parameter(None, "NAME=VALUE for the reader (n=10, manifest=dev.json, total=true ...).")
+    refs: list[str] | None = parameter(None, c.REFS, flags=("--refs", "-r"))
+    dedupe: bool = parameter(False, "Drop repeated texts of a list.")
+    top: int | None = parameter(None, "Keep only the first hypotheses of each list; of forests: their best.", least=1)
+    model: str | None = parameter(None, "Weights that rank the derivations of forests (default: their own).")
+    prune: float | None = parameter(None, "Of forests: drop edges whose posterior is smaller.", least=0.0, most=1.0)
+    gamma: float | None = parameter(
+        None, "Sharpness of that posterior (default: the model's; for own weights 1 / largest).", least=0.0
+    )
+
+    def run(self) -> None:
+        """Read, change, write, say what was written."""
+        from nbest.cli.converting import run
+
+        run(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats
 from nbest.cli.console import Console
+from nbest.cli.convert import Convert
 from nbest.cli.loading import plain_value
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
@@ -21,25 +21,7 @@ from nbest.formats import format_of_target as format_of
 from nbest.model.loglinear import LogLinear, load
 
 
-@dataclass(frozen=True)
-class ConvertCall:
-    """The arguments of `nbest convert`."""
-
-    source: str
-    target: str
-    source_format: str | None
-    target_format: str | None
-    option: list[str] | None
-    refs: list[str] | None
-    dedupe: bool
-    top: int | None
-    model: str | None
-    prune: float | None
-    gamma: float | None
-    quiet: bool
-
-
-def run(call: ConvertCall) -> None:
+def run(call: Convert) -> None:
     """Read, change, write, say what was written."""
     console = Console(quiet=call.quiet)
     options = _options(call.option)
@@ -72,7 +54,7 @@ def _options(given: list[str] | None) -> dict[str, Any]:
     return options
 
 
-def _changed_forests(call: ConvertCall, forests: Forests, console: Console) -> NBest | Forests:
+def _changed_forests(call: Convert, forests: Forests, console: Console) -> NBest | Forests:
     """Pruned, or the best strings as lists."""
     if call.model is not None and call.prune is None and call.top is None:
         raise ParameterError("--model ranks derivations for --top or --prune, and neither is given")
@@ -87,7 +69,7 @@ def _changed_forests(call: ConvertCall, forests: Forests, console: Console) -> N
     return kbest(forests, _scores(call, forests), call.top, distinct=True).lists()
 
 
-def _gamma(call: ConvertCall, forests: Forests) -> float:
+def _gamma(call: Convert, forests: Forests) -> float:
     """How sharp the posterior for pruning is; weights of a recogniser, as they are, make it far too sharp."""
     if call.gamma is not None:
         return call.gamma
@@ -96,7 +78,7 @@ def _gamma(call: ConvertCall, forests: Forests) -> float:
     return 1.0 / max(map(abs, forests.own_weights.values()), default=1.0)
 
 
-def _scores(call: ConvertCall, forests: Forests) -> Floats:
+def _scores(call: Convert, forests: Forests) -> Floats:
     if call.model is not None:
         return load(call.model).edge_scores(forests)
     if not forests.own_weights and not len(forests.tails):
@@ -108,7 +90,7 @@ def _scores(call: ConvertCall, forests: Forests) -> Floats:
     return LogLinear(forests.own_weights).edge_scores(forests)
 
 
-def _write(call: ConvertCall, corpus: NBest | Forests) -> NBest | Forests:
+def _write(call: Convert, corpus: NBest | Forests) -> NBest | Forests:
     """Write as the target asks; what was written."""
     wanted = format_of(call.target, call.target_format)
     if isinstance(corpus, Forests):

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
+from nbest.base.parameters import parameter
+from nbest.cli import commands as c
 
-from nbest.cli import options as o
-
-app = typer.Typer(
-    name="features",
-    help="Add features to lists.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = c.group("features", "Add features to lists.")
 
 
 @app.callback()
@@ -23,23 +15,8 @@ def _kinds() -> None:
     """Keeps `add-lm` a command of its own while it is the only one."""
 
 
-@app.command("add-lm")
-def add_lm(
-    lists: Annotated[str, typer.Argument(help="Candidate lists, any known format; - is stdin.")],
-    output: Annotated[
-        str, typer.Argument(help="Where to write; the suffix says the format (.gz, .xz packed); - is stdout.")
-    ],
-    lm: Annotated[str, typer.Option("--lm", help="Language model: ARPA (SRILM, lmplz, ...; packed or not) or .nlm.")],
-    name: Annotated[str, typer.Option("--name", help="Name of the feature; NAME_oov counts unknown words.")] = "lm",
-    source_format: Annotated[
-        str | None, typer.Option("--from", help="Format of the lists, where guessing fails.")
-    ] = None,
-    target_format: Annotated[
-        str | None, typer.Option("--to", help="Format to write (default: by suffix, else jsonl).")
-    ] = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class AddLm(c.Threads, c.Quiet):
     """Add to every hypothesis its log probability by an n-gram language model, and how many words that does not know.
 
     The words must be those of the model: tokenised and cased as the text it was trained on.
@@ -50,6 +27,40 @@ def add_lm(
 
       nbest features add-lm dev.jsonl.xz out.nbest.gz --lm news.arpa.gz --name news
     """
-    from nbest.cli.training_lm import AddCall, add
 
-    add(AddCall(lists, output, lm, name, source_format, target_format, threads, quiet))
+    lists: str = parameter(..., "Candidate lists, any known format; - is stdin.", flags=("lists",))
+    output: str = parameter(..., c.TARGET, flags=("output",))
+    lm: str = parameter(..., "Language model: ARPA (SRILM, lmplz, ...; packed or not) or .nlm.")
+    name: str = parameter("lm", "Name of the feature; NAME_oov counts unknown words.")
+    source_format: str | None = parameter(None, "Format of the lists, where guessing fails.", flags=("--from",))
+    target_format: str | None = parameter(None, "Format to write (default: by suffix, else jsonl).", flags=("--to",))
+
+    def run(self) -> None:
+        """Add the columns, write the lists."""
+        from nbest.base.errors import ParameterError
+        from nbest.base.unpacking import need_rereadable
+        from nbest.cli.console import Console
+        from nbest.cli.loading import Source, read_lists
+        from nbest.cli.targets import refuse_overwriting, written
+        from nbest.features.lm import add_lm
+        from nbest.formats import FOREST_FORMATS, format_of_target, write
+        from nbest.lm.file import load_lm
+
+        console = Console(quiet=self.quiet)
+        wanted = format_of_target(self.output, self.target_format)
+        if wanted in FOREST_FORMATS:
+            raise ParameterError(f"{self.output}: {wanted} holds forests, and this command writes lists")
+        refuse_overwriting(written(self.output, wanted), [self.lists, self.lm])
+        need_rereadable(self.lm, "a language model is read more than once")
+        corpus = read_lists(Source([self.lists], None, self.source_format), console, "nbest features add-lm")
+        with console.progress("reading the language model") as progress:
+            model = load_lm(self.lm, progress)
+        with console.progress("scoring") as progress:
+            corpus = add_lm(corpus, model, self.name, threads=self.threads, progress=progress)
+        write(corpus, self.output, wanted)
+        unknown = int(corpus.column(f"{self.name}_oov").sum())
+        console.say(f"{self.output}: {corpus.hypotheses} hypotheses with {self.name!r} and '{self.name}_oov'")
+        console.say(f"{unknown} words of all hypotheses are not in the {model.order}-gram model {self.lm}")
+
+
+c.add_command(app, "add-lm", AddLm)

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
+from nbest.base.parameters import parameter
+from nbest.cli import commands as c
 
-from nbest.cli import options as o
 
-
-def inspect(
-    lists: o.Lists,
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
-    against: Annotated[
-        str | None, typer.Option("--against", help="Other lists (your test set): do the two overlap?")
-    ] = None,
-    against_refs: Annotated[list[str] | None, typer.Option("--against-refs", help="Their references.")] = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    top: Annotated[
-        int | None,
-        typer.Option("--top", min=0, help="Of a model: how many of its strongest sparse features to show (20)."),
-    ] = None,
-    as_json: o.AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Inspect(c.References, c.MetricOptions, c.ScoresFile, c.Format, c.AsJson):
     """Show sizes, features and, with references, the scores of simple choices; find what breaks tuning.
 
     Lists and forests (lattices, hypergraphs) alike. Of a model file: how it was tuned, its scores, its strongest
@@ -43,10 +25,14 @@ def inspect(
 
       nbest inspect model.json --top 50
     """
-    from nbest.cli.inspecting import InspectCall, run
 
-    run(
-        InspectCall(
-            lists, refs, metric, against, against_refs, tokenize, lowercase, column, scores, format, top, as_json
-        )
-    )
+    lists: list[str] = parameter(..., c.LISTS, flags=("lists",))
+    against: str | None = parameter(None, "Other lists (your test set): do the two overlap?")
+    against_refs: list[str] | None = parameter(None, "Their references.")
+    top: int | None = parameter(None, "Of a model: how many of its strongest sparse features to show (20).", least=0)
+
+    def run(self) -> None:
+        """Look, print."""
+        from nbest.cli.inspecting import run
+
+        run(self)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.cli.console import Console, number, print_json
+from nbest.cli.further import refuse_rest, separate
+from nbest.cli.inspect import Inspect
 from nbest.cli.loading import Measure, Source, measure, read_corpus, read_lists
-from nbest.cli.options import refuse_rest, separate
 from nbest.cli.streams import put
 from nbest.corpus import Forests, NBest
 from nbest.evaluation.forest_inspection import ForestInspection, inspect_forests
@@ -19,25 +20,7 @@ from nbest.model.loglinear import load
 _TOP = 20  # strongest features shown of a model
 
 
-@dataclass(frozen=True)
-class InspectCall:
-    """The arguments of `nbest inspect`."""
-
-    lists: list[str]
-    refs: list[str] | None
-    metric: str | None
-    against: str | None
-    against_refs: list[str] | None
-    tokenize: str | None
-    lowercase: bool
-    column: str | None
-    scores: str | None
-    format: str | None
-    top: int | None
-    as_json: bool
-
-
-def run(call: InspectCall) -> None:
+def run(call: Inspect) -> None:
     """Look, print."""
     console = Console()
     paths, given = separate(call.lists)
@@ -49,7 +32,7 @@ def run(call: InspectCall) -> None:
         raise ParameterError(f"--top is for the features of a model file, and {paths[0]} is none")
     how = None
     if call.metric is not None:
-        how = measure(call.metric, given, call.tokenize, call.lowercase, call.column, call.scores)
+        how = measure(call.metric, given, call)
     refuse_rest(given, *([] if how is None else [type(how.metric)]))
     corpus = read_corpus(Source(paths, call.refs, call.format), console)
     corpus = corpus if how is None else how.measured(corpus)
@@ -62,7 +45,7 @@ def run(call: InspectCall) -> None:
         _print_forests(found, how, console)
 
 
-def _look_at_model(paths: list[str], call: InspectCall, console: Console) -> None:
+def _look_at_model(paths: list[str], call: Inspect, console: Console) -> None:
     """Show a model file, which goes with no other file and no metric."""
     if len(paths) > 1:
         raise ParameterError(f"a model file is inspected alone, got {len(paths)} files")
@@ -111,7 +94,7 @@ def _shown(value: object) -> str:
     return number(value) if isinstance(value, int | float) else str(value)
 
 
-def _look(corpus: NBest | Forests, call: InspectCall, console: Console) -> Inspection | ForestInspection:
+def _look(corpus: NBest | Forests, call: Inspect, console: Console) -> Inspection | ForestInspection:
     if isinstance(corpus, Forests):
         if call.against is not None:
             raise CapabilityError("--against compares lists; these are forests")

@@ -12,6 +12,7 @@ from nbest.base.errors import CapabilityError, FormatError, ParameterError, look
 from nbest.base.files import read_lines
 from nbest.base.types import Metric
 from nbest.cli.console import Console
+from nbest.cli.further import settable, take
 from nbest.corpus import Forests, NBest, merge
 from nbest.corpus.operations import Corpus
 from nbest.evaluation.findings import label_findings
@@ -104,28 +105,19 @@ def _column_of(path: str, corpus: NBest) -> Any:
     return values if corpus.positions is None else values[corpus.positions]
 
 
-def measure(
-    name: str | None,
-    given: dict[str, str],
-    tokenize: str | None,
-    lowercase: bool,
-    column: str | None,
-    scores: str | None,
-) -> Measure:
-    """The metric of the arguments; takes its further options out of `given`."""
-    from nbest.cli.options import settable, take
-
+def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:
+    """The metric of this name with the options of a command; takes its further options out of `given`."""
     if name is None:
         raise ParameterError(f"say what to optimise or report with --metric, one of {', '.join(METRICS)}")
     kind = look_up(METRICS, name, "metric")
     options = take(kind, given)
-    for option, value in (("tokenize", tokenize), ("lowercase", lowercase or None)):
+    for option, value in (("tokenize", call.tokenize), ("lowercase", call.lowercase or None)):
         if value is None:
             continue
         if option not in settable(kind):
             raise ParameterError(f"metric {name} has no --{option}; it has {', '.join(settable(kind)) or 'no options'}")
         options[option] = value
-    return Measure(make_metric(name, **options), column, scores)
+    return Measure(make_metric(name, **options), getattr(call, "column", None), getattr(call, "scores", None))
 
 
 def wanted(text: str | None) -> tuple[dict[str, Any], ...]:

@@ -2,56 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
+from nbest.base.parameters import parameter
+from nbest.cli import commands as c
 
-from nbest.cli import options as o
 
-
-def loop(
-    dev: Annotated[list[str], typer.Argument(help="What is decoded: a file, whose name is passed on to a command.")],
-    decoder: Annotated[
-        str, typer.Option("--decoder", help="Command with {weights}, {input}, {output}, {k}; or a system's directory.")
-    ],
-    output: Annotated[str, typer.Option("--output", "-o", help="Directory of the run.")],
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
-    method: Annotated[
-        str, typer.Option("--method", "-M", help="risk, mert, likelihood, pro, mira, ...: see docs/methods.md.")
-    ] = "risk",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
-    start: Annotated[
-        str | None,
-        typer.Option("--start", help="First weights: a model, NAME=VALUE,NAME=VALUE or zero (systems have their own)."),
-    ] = None,
-    heldout: Annotated[str | None, typer.Option("--heldout", help="Held-out input; chooses the round.")] = None,
-    heldout_refs: Annotated[list[str] | None, typer.Option("--heldout-refs", help="Its references.")] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds at most.")] = 20,
-    k: Annotated[int, typer.Option("--k", min=1, help="Candidates of each segment in a round.")] = 200,
-    forests: Annotated[bool, typer.Option("--forests", help="Train on forests, if the decoder gives them.")] = False,
-    grid: Annotated[
-        list[str] | None, typer.Option("--grid", help="Settings tried on held-out: NAME=VALUE,VALUE; repeatable.")
-    ] = None,
-    format: o.FormatName = None,
-    weight_file: Annotated[
-        str, typer.Option("--weights-format", help="Of {weights}: json, moses or lines (name value).")
-    ] = "json",
-    unit: Annotated[str | None, typer.Option("--unit", help="Feature whose weight the command takes as 1.")] = None,
-    shell: Annotated[bool, typer.Option("--shell", help="Run the command by the shell.")] = False,
-    limit: Annotated[float | None, typer.Option("--limit", help="Seconds that a run of the command may take.")] = None,
-    retries: Annotated[int, typer.Option("--retries", min=0, help="Further tries of a command that failed.")] = 1,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep weights and output of each run of the command.")] = False,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Option of a system's decoder: beam=50; repeatable.")
-    ] = None,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-    as_json: o.AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.Threads, c.Quiet, c.AsJson):
     """Decode with the current weights, add the new candidates, tune on all of them, and again, until nothing is new.
 
     Each round is on disk before the next begins: the same command with --resume goes on after any stop and ends with
@@ -74,14 +32,36 @@ def loop(
       nbest loop dev.scp --decoder 'recognise --lw {weight:lm} --wip {weight:words} {input} {output}' --refs dev.ref
       --metric wer --start 'am=1,lm=8,words=0' --unit am --limit 600 -o run --resume
     """
-    from nbest.cli.looping import LoopCall, run
 
-    run(
-        LoopCall(
-            dev=dev, decoder=decoder, refs=refs, metric=metric, method=method,
-            output=output, resume=resume, start=start, heldout=heldout, heldout_refs=heldout_refs, rounds=rounds, k=k,
-            forests=forests, grid=grid, format=format, weight_file=weight_file, unit=unit, shell=shell, limit=limit,
-            retries=retries, keep=keep, settings=settings, tokenize=tokenize, lowercase=lowercase, column=column,
-            threads=threads, quiet=quiet, as_json=as_json,
-        )
-    )  # fmt: skip
+    dev: list[str] = parameter(..., "What is decoded: a file, whose name is passed on to a command.", flags=("dev",))
+    decoder: str = parameter(..., "Command with {weights}, {input}, {output}, {k}; or a system's directory.")
+    output: str = parameter(..., "Directory of the run.", flags=("--output", "-o"))
+    method: str = parameter(
+        "risk", "risk, mert, likelihood, pro, mira, ...: see docs/methods.md.", flags=("--method", "-M")
+    )
+    resume: bool = parameter(False, "Go on with a run that was stopped.")
+    start: str | None = parameter(
+        None, "First weights: a model, NAME=VALUE,NAME=VALUE or zero (systems have their own)."
+    )
+    heldout: str | None = parameter(None, "Held-out input; chooses the round.")
+    heldout_refs: list[str] | None = parameter(None, "Its references.")
+    rounds: int = parameter(20, "Rounds at most.", least=1)
+    k: int = parameter(200, "Candidates of each segment in a round.", least=1)
+    forests: bool = parameter(False, "Train on forests, if the decoder gives them.")
+    grid: list[str] | None = parameter(None, "Settings tried on held-out: NAME=VALUE,VALUE; repeatable.")
+    format: str | None = parameter(None, c.FORMAT, flags=("--format", "-f"))
+    weight_file: str = parameter(
+        "json", "Of {weights}: json, moses or lines (name value).", flags=("--weights-format",)
+    )
+    unit: str | None = parameter(None, "Feature whose weight the command takes as 1.")
+    shell: bool = parameter(False, "Run the command by the shell.")
+    limit: float | None = parameter(None, "Seconds that a run of the command may take.")
+    retries: int = parameter(1, "Further tries of a command that failed.", least=0)
+    keep: bool = parameter(False, "Keep weights and output of each run of the command.")
+    settings: list[str] | None = parameter(None, "Option of a system's decoder: beam=50; repeatable.", flags=("--set",))
+
+    def run(self) -> None:
+        """Run the loop; say what was reached and where the model is."""
+        from nbest.cli.looping import run
+
+        run(self)

@@ -6,15 +6,15 @@ import hashlib
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nbest.base.errors import FormatError, ParameterError, look_up
 from nbest.base.files import read_bytes
 from nbest.cli.console import Console, print_json
+from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.loading import Measure, measure, plain_value
-from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
+from nbest.cli.loop import LoopRun
 from nbest.cli.targets import refuse_overwriting
 from nbest.decoders import CommandDecoder, SystemDecoder, is_system
 from nbest.formats import read_references
@@ -25,48 +25,14 @@ from nbest.model.loglinear import load
 from nbest.trainers import TRAINERS
 
 
-@dataclass(frozen=True)
-class LoopCall:
-    """The arguments of `nbest loop`."""
-
-    dev: list[str]
-    decoder: str
-    refs: list[str] | None
-    metric: str | None
-    method: str
-    output: str
-    resume: bool
-    start: str | None
-    heldout: str | None
-    heldout_refs: list[str] | None
-    rounds: int
-    k: int
-    forests: bool
-    grid: list[str] | None
-    format: str | None
-    weight_file: str
-    unit: str | None
-    shell: bool
-    limit: float | None
-    retries: int
-    keep: bool
-    settings: list[str] | None
-    tokenize: str | None
-    lowercase: bool
-    column: str | None
-    threads: int | None
-    quiet: bool
-    as_json: bool
-
-
-def run(call: LoopCall) -> None:
+def run(call: LoopRun) -> None:
     """Run the loop with messages; say what was reached and where the model is."""
     console = Console(quiet=call.quiet)
     (path, *more), given = separate(call.dev)
     if more:
         raise ParameterError(f"one input file is decoded, got {path!r} and {more[0]!r}; quote a command with blanks")
     kind = look_up(TRAINERS, call.method, "method")
-    how = measure(call.metric, given, call.tokenize, call.lowercase, call.column, None)
+    how = measure(call.metric, given, call)
     settings = take(kind, given, load=lambda path: load(path).weights)
     refuse_rest(given, kind, type(how.metric))
     grid = grid_values(kind, call.grid) if call.grid else None
@@ -108,7 +74,7 @@ def run(call: LoopCall) -> None:
         print_json({**result, "weights": dict(model.weights), "model": str(Path(call.output) / "model.json")})
 
 
-def _decoder(call: LoopCall) -> CommandDecoder | SystemDecoder:
+def _decoder(call: LoopRun) -> CommandDecoder | SystemDecoder:
     if is_system(call.decoder):
         options = dict(_pair(text) for text in call.settings or ())
         return SystemDecoder(call.decoder, call.k, call.forests, options, call.threads)
@@ -184,7 +150,7 @@ def _inputs(decoder: CommandDecoder | SystemDecoder, path: str, refs: list[str] 
     return Inputs(inputs, tuple(zip(*sides, strict=True)))
 
 
-def _files(call: LoopCall, path: str) -> dict[str, Any]:
+def _files(call: LoopRun, path: str) -> dict[str, Any]:
     """Names and sums of what is read, so that a resumed run is known to be about the same."""
     held = [] if call.heldout is None else [call.heldout]
     roles = {"dev": [path], "refs": call.refs or [], "heldout": held, "heldout_refs": call.heldout_refs or []}

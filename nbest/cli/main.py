@@ -24,6 +24,7 @@ from nbest.cli import (
     tune,
     warmup,
 )
+from nbest.cli.commands import add_command, group
 from nbest.cli.streams import complain, foreseen, give_up_output, make_ready
 
 _HELP = """Learn to pick the best of n: tune and rerank candidate lists by the metric that matters.
@@ -37,28 +38,18 @@ Start with [bold]nbest demo[/bold], or with your own lists:
   nbest rerank test.nbest --model model.json > out.txt
 """
 
-app = typer.Typer(
-    name="nbest",
-    help=_HELP,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = group("nbest", _HELP)
 
-METHOD_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""Settings of commands that pass further options on to the trainer and the metric."""
-
-app.command("demo")(demo.demo)
-app.command("tune", context_settings=METHOD_OPTIONS)(tune.tune)
-app.command("rerank")(rerank.rerank)
-app.command("score", context_settings=METHOD_OPTIONS)(score.score)
-app.command("compare", context_settings=METHOD_OPTIONS)(compare.compare)
-app.command("inspect", context_settings=METHOD_OPTIONS)(inspect.inspect)
-app.command("convert")(convert.convert)
-app.command("reproduce")(reproduce.reproduce)
-app.command("warmup")(warmup.warmup)
-app.command("loop", context_settings=METHOD_OPTIONS)(loop.loop)
+add_command(app, "demo", demo.Demo)
+add_command(app, "tune", tune.Tune, further=True)
+add_command(app, "rerank", rerank.Rerank)
+add_command(app, "score", score.Score, further=True)
+add_command(app, "compare", compare.Compare, further=True)
+add_command(app, "inspect", inspect.Inspect, further=True)
+add_command(app, "convert", convert.Convert)
+add_command(app, "reproduce", reproduce.Reproduce)
+add_command(app, "warmup", warmup.Warmup)
+add_command(app, "loop", loop.LoopRun, further=True)
 app.add_typer(study.app, name="study")
 app.add_typer(train.app, name="train")
 app.add_typer(features.app, name="features")

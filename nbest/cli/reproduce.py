@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
+from nbest.base.parameters import parameter
+from nbest.cli import commands as c
 
-from nbest.cli import options as o
 
-
-def reproduce(
-    paper: Annotated[
-        str,
-        typer.Argument(help="smith-eisner-2006, nguyen-2007, yuan-2007, jagarlamudi-2012 or pauls-2009."),
-    ],
-    data: Annotated[
-        str | None, typer.Option("--data", help="Folder with the data (docs/reproduce.md says how it is laid out).")
-    ] = None,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Directory of the run (default: the paper's name).")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small: minutes instead of hours.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run only these steps, * and ? allowed; repeatable.")
-    ] = None,
-    list_steps: Annotated[
-        bool, typer.Option("--list", help="Show the steps, about how long they take and which are done; run none.")
-    ] = False,
-    systems: Annotated[
-        str | None,
-        typer.Option(
-            "--systems", help="Where base systems are found and kept, for several runs (default: in the run)."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of all that is drawn at random.")] = 1,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Reproduce(c.Threads, c.Quiet):
     """Run a paper's experiments: tables beside the paper's own numbers, figures as pictures, and what differs.
 
     The directory gets report.md, report.json and the pictures, all written anew after every step. A run that was
@@ -53,11 +25,25 @@ def reproduce(
 
       nbest reproduce smith-eisner-2006 --data data --systems systems -o paper1 --resume
     """
-    from nbest.cli.reproducing import ReproduceCall, run
 
-    run(
-        ReproduceCall(
-            paper=paper, data=data, output=output, quick=quick, resume=resume, only=only, list_steps=list_steps,
-            systems=systems, seed=seed, threads=threads, quiet=quiet,
-        )
-    )  # fmt: skip
+    paper: str = parameter(
+        ..., "smith-eisner-2006, nguyen-2007, yuan-2007, jagarlamudi-2012 or pauls-2009.", flags=("paper",)
+    )
+    data: str | None = parameter(None, "Folder with the data (docs/reproduce.md says how it is laid out).")
+    output: str | None = parameter(None, "Directory of the run (default: the paper's name).", flags=("--output", "-o"))
+    quick: bool = parameter(False, "Small: minutes instead of hours.")
+    resume: bool = parameter(False, "Go on with a run that was stopped.")
+    only: list[str] | None = parameter(None, "Run only these steps, * and ? allowed; repeatable.")
+    list_steps: bool = parameter(
+        False, "Show the steps, about how long they take and which are done; run none.", flags=("--list",)
+    )
+    systems: str | None = parameter(
+        None, "Where base systems are found and kept, for several runs (default: in the run)."
+    )
+    seed: int = parameter(1, "Seed of all that is drawn at random.")
+
+    def run(self) -> None:
+        """Run the steps, say where the report is."""
+        from nbest.cli.reproducing import run
+
+        run(self)

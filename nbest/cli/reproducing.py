@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nbest.base.errors import ParameterError
 from nbest.cli.console import Console
+from nbest.cli.reproduce import Reproduce
 from nbest.cli.targets import refuse_overwriting
 from nbest.papers import paper as find_paper
 from nbest.papers.run import Paper, Run, duration, select
 
 
-@dataclass(frozen=True)
-class ReproduceCall:
-    """The arguments of `nbest reproduce`."""
-
-    paper: str
-    data: str | None
-    output: str | None
-    quick: bool
-    resume: bool
-    only: list[str] | None
-    list_steps: bool
-    systems: str | None
-    seed: int
-    threads: int | None
-    quiet: bool
-
-
-def run(call: ReproduceCall) -> None:
+def run(call: Reproduce) -> None:
     """Run the steps, say where the report is."""
     console = Console(quiet=call.quiet)
     chosen = find_paper(call.paper)

@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
+from nbest.base.parameters import parameter
+from nbest.cli import commands as c
 
-from nbest.cli import options as o
 
-
-def rerank(
-    test: o.Lists,
-    model: Annotated[
-        str | None, typer.Option("--model", help="Model of nbest tune, or a Moses weight file; not for first.")
-    ] = None,
-    lm: Annotated[
-        list[str] | None,
-        typer.Option("--lm", help="Language model of the model's features, if not in its folder; repeat."),
-    ] = None,
-    decision: Annotated[
-        str, typer.Option("--decision", "-d", help="1best, mbr, consensus, or first (of each list).")
-    ] = "1best",
-    gain: Annotated[
-        str | None,
-        typer.Option("--gain", help="What mbr measures: wer, bleu, chrf, ... (default: the model's metric)."),
-    ] = None,
-    gamma: Annotated[
-        float | None,
-        typer.Option("--gamma", min=0.0, help="Sharpness of mbr and consensus (default: the model's); large is 1best."),
-    ] = None,
-    evidence: Annotated[
-        int, typer.Option("--evidence", min=1, help="Most probable hypotheses mbr measures against.")
-    ] = 100,
-    order: Annotated[
-        int | None, typer.Option("--order", min=1, help="Longest n-grams of consensus (default 4); 1 is word counts.")
-    ] = None,
-    k: Annotated[
-        int, typer.Option("--k", min=1, help="From a forest: mbr and consensus choose among its k best strings.")
-    ] = 1000,
-    output: Annotated[str, typer.Option("--output", "-o", help="Chosen texts, one a line; - is stdout.")] = "-",
-    ids: Annotated[bool, typer.Option("--ids", help="Write id TAB text, which nbest score matches by id.")] = False,
-    format: o.FormatName = None,
-    quiet: o.Quiet = False,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line: id, text, index, score.")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Rerank(c.Format, c.Quiet, c.AsJson):
     """Choose the best hypothesis of each list, or derivation of each forest, with a tuned model; texts, one a line.
 
     Lines stand in the order of the ids where these are numbers, else in that of the lists. An empty list gives an empty
@@ -63,6 +29,24 @@ def rerank(
 
       nbest rerank lattices/ --model model.json --decision consensus > out.txt
     """
-    from nbest.cli.reranking import RerankCall, run
 
-    run(RerankCall(test, model, lm, decision, gain, gamma, evidence, order, k, output, ids, format, quiet, as_json))
+    test: list[str] = parameter(..., c.LISTS, flags=("test",))
+    model: str | None = parameter(None, "Model of nbest tune, or a Moses weight file; not for first.")
+    lm: list[str] | None = parameter(None, "Language model of the model's features, if not in its folder; repeat.")
+    decision: str = parameter("1best", "1best, mbr, consensus, or first (of each list).", flags=("--decision", "-d"))
+    gain: str | None = parameter(None, "What mbr measures: wer, bleu, chrf, ... (default: the model's metric).")
+    gamma: float | None = parameter(
+        None, "Sharpness of mbr and consensus (default: the model's); large is 1best.", least=0.0
+    )
+    evidence: int = parameter(100, "Most probable hypotheses mbr measures against.", least=1)
+    order: int | None = parameter(None, "Longest n-grams of consensus (default 4); 1 is word counts.", least=1)
+    k: int = parameter(1000, "From a forest: mbr and consensus choose among its k best strings.", least=1)
+    output: str = parameter("-", "Chosen texts, one a line; - is stdout.", flags=("--output", "-o"))
+    ids: bool = parameter(False, "Write id TAB text, which nbest score matches by id.")
+    as_json: bool = parameter(False, "A JSON object a line: id, text, index, score.", flags=("--json",))
+
+    def run(self) -> None:
+        """Read, choose, write."""
+        from nbest.cli.reranking import run
+
+        run(self)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
@@ -12,6 +11,7 @@ from nbest.base.files import write_text
 from nbest.base.types import Ints
 from nbest.cli.console import Console
 from nbest.cli.loading import Source, read_corpus
+from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest
 from nbest.corpus.order import first_number, gaps, whole_numbers
@@ -21,27 +21,7 @@ from nbest.metrics import METRICS
 from nbest.model.loglinear import LogLinear, load
 
 
-@dataclass(frozen=True)
-class RerankCall:
-    """The arguments of `nbest rerank`."""
-
-    test: list[str]
-    model: str | None
-    lm: list[str] | None
-    decision: str
-    gain: str | None
-    gamma: float | None
-    evidence: int
-    order: int | None
-    k: int
-    output: str
-    ids: bool
-    format: str | None
-    quiet: bool
-    as_json: bool
-
-
-def run(call: RerankCall) -> None:
+def run(call: Rerank) -> None:
     """Read, choose, write."""
     console = Console(quiet=call.quiet)
     look_up(DECISIONS, call.decision, "decision")
@@ -70,7 +50,7 @@ def run(call: RerankCall) -> None:
     write_text(call.output, "".join(f"{line}\n" for line in _lines(call, model, corpus, choice, console)))
 
 
-def _own(call: RerankCall, forests: Forests) -> LogLinear:
+def _own(call: Rerank, forests: Forests) -> LogLinear:
     """The model of the system that made the forests."""
     if not forests.own_weights:
         raise CapabilityError(
@@ -80,13 +60,13 @@ def _own(call: RerankCall, forests: Forests) -> LogLinear:
     return LogLinear(forests.own_weights)
 
 
-def _best(call: RerankCall, model: LogLinear, forests: Forests) -> NBest:
+def _best(call: Rerank, model: LogLinear, forests: Forests) -> NBest:
     """The strings of forests that the decision is among."""
     k = 1 if needs_one(call.decision) else call.k
     return kbest(forests, model.edge_scores(forests), k, distinct=k > 1).lists()
 
 
-def _choose(call: RerankCall, model: LogLinear, corpus: NBest, forests: Forests | None, console: Console) -> Ints:
+def _choose(call: Rerank, model: LogLinear, corpus: NBest, forests: Forests | None, console: Console) -> Ints:
     with console.progress("deciding") as update:
         done = 0
 
@@ -107,7 +87,7 @@ def _gain(model: LogLinear) -> str:
     return name if name in METRICS and name != "external" else "bleu"
 
 
-def _lines(call: RerankCall, model: LogLinear, corpus: NBest, choice: Ints, console: Console) -> list[str]:
+def _lines(call: Rerank, model: LogLinear, corpus: NBest, choice: Ints, console: Console) -> list[str]:
     assert corpus.texts is not None
     texts = ["" if h < 0 else " ".join(corpus.texts[h].splitlines()) for h in choice]
     if call.as_json:

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
+from nbest.base.parameters import parameter
+from nbest.cli import commands as c
 
-from nbest.cli import options as o
 
-
-def score(
-    outputs: Annotated[
-        list[str],
-        typer.Argument(help="Outputs, one text a line or by id; with several, each is tested against the first."),
-    ],
-    refs: Annotated[
-        list[str], typer.Option("--refs", "-r", help="References, one a line or by id; repeat for several.")
-    ],
-    metric: Annotated[str, typer.Option("--metric", "-m", help="Metrics: bleu,chrf,wer ...")] = "bleu",
-    test: Annotated[str, typer.Option("--test", help="permutation, bootstrap or wilcoxon.")] = "permutation",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the test.")] = 12345,
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    as_json: o.AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Score(c.MetricOptions, c.AsJson):
     """Score outputs against references; every score carries its signature.
 
     Outputs with ids (id TAB text of nbest rerank --ids, the JSON lines of nbest rerank --json, or id text where the
@@ -35,6 +21,17 @@ def score(
 
       nbest score baseline.txt tuned.txt --refs test.ref --metric wer --test bootstrap
     """
-    from nbest.cli.scoring import ScoreCall, run
 
-    run(ScoreCall(outputs, refs, metric, test, seed, tokenize, lowercase, as_json))
+    outputs: list[str] = parameter(
+        ..., "Outputs, one text a line or by id; with several, each is tested against the first.", flags=("outputs",)
+    )
+    refs: list[str] = parameter(..., "References, one a line or by id; repeat for several.", flags=("--refs", "-r"))
+    metric: str = parameter("bleu", "Metrics: bleu,chrf,wer ...", flags=("--metric", "-m"))
+    test: str = parameter("permutation", "permutation, bootstrap or wilcoxon.")
+    seed: int = parameter(12345, "Seed of the test.")
+
+    def run(self) -> None:
+        """Score, test, print."""
+        from nbest.cli.scoring import run
+
+        run(self)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import ParameterError, look_up
 from nbest.cli.console import Console, number, print_json, probability
+from nbest.cli.further import refuse_rest, separate, settable
 from nbest.cli.loading import measure
-from nbest.cli.options import refuse_rest, separate, settable
+from nbest.cli.score import Score
 from nbest.cli.streams import put
 from nbest.corpus import Texts
 from nbest.evaluation.significance import TESTS
@@ -18,21 +19,7 @@ from nbest.formats.outputs import read_outputs
 from nbest.metrics import METRICS
 
 
-@dataclass(frozen=True)
-class ScoreCall:
-    """The arguments of `nbest score`."""
-
-    outputs: list[str]
-    refs: list[str]
-    metric: str
-    test: str
-    seed: int
-    tokenize: str | None
-    lowercase: bool
-    as_json: bool
-
-
-def run(call: ScoreCall) -> None:
+def run(call: Score) -> None:
     """Score, test, print."""
     console = Console()
     compare = look_up(TESTS, call.test, "test")
@@ -78,7 +65,7 @@ def _tested(row: dict[str, Any]) -> tuple[str, ...]:
 def _rows(name, call, given, systems, references, compare) -> list[dict[str, Any]]:  # type: ignore[no-untyped-def]
     """One row a system for one metric."""
     mine = {key: value for key, value in given.items() if key in _options(name)}
-    metric = measure(name, mine, call.tokenize, call.lowercase, None, None).metric
+    metric = measure(name, mine, call).metric
     offsets = np.arange(len(references) + 1)
     stats = {path: metric.stats(Texts.of(lines), offsets, references) for path, lines in systems.items()}
     base = next(iter(stats.values()))

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nbest.cli import further
 from nbest.cli import options as o
 from nbest.cli.studying import StudyCall, load_model, names, numbers, whole
 
@@ -259,9 +260,9 @@ def settings(
     from nbest.features import fit_recipes
     from nbest.trainers import TRAINERS
 
-    values = o.grid_values(look_up(TRAINERS, method, "method"), setting, "--setting")
+    values = further.grid_values(look_up(TRAINERS, method, "method"), setting, "--setting")
     given = call.settings([method])[method]
-    o.refuse_twice(given, values, "--setting")
+    further.refuse_twice(given, values, "--setting")
     dev, held = call.sets(heldout, heldout_refs, split, seed)
     if held is None:
         raise ParameterError("nbest study settings needs --heldout LISTS or --split SHARE")

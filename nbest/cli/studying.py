@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from nbest.cli import options as o
+from nbest.cli import further as o
 
 if TYPE_CHECKING:
     from nbest.cli.console import Console
     from nbest.corpus import Forests, NBest
     from nbest.model.loglinear import LogLinear
-
-_LISTS = ("refs", "metric", "tokenize", "lowercase", "column", "scores", "format")
 
 
 @dataclass
@@ -34,9 +33,8 @@ class StudyCall:
         read = [self.arguments.get(name) for name in ("refs", "heldout", "heldout_refs", "model", "scores")]
         further = [*self.given.values(), *files_of(self.arguments.get("add"))]
         refuse_overwriting(paths_of(self.arguments["output"] or self.study), [self.paths, *read, further])
-        refs, metric, tokenize, lowercase, column, scores, self.format = (self.arguments[name] for name in _LISTS)
-        self.refs = refs
-        self.how = measure(metric, self.given, tokenize, lowercase, column, scores)
+        self.refs, self.format = self.arguments["refs"], self.arguments["format"]
+        self.how = measure(self.arguments["metric"], self.given, SimpleNamespace(**self.arguments))
 
     @property
     def threads(self) -> int | None:

@@ -7,15 +7,11 @@ from typing import Any
 
 from nbest.base.errors import ParameterError
 from nbest.base.limits import LONGEST, check_count
-from nbest.base.unpacking import need_rereadable
 from nbest.cli.console import Console, print_json
-from nbest.cli.loading import Source, read_lists
-from nbest.cli.targets import refuse_overwriting, written
-from nbest.features.lm import add_lm
-from nbest.formats import FOREST_FORMATS, format_of_target, write
+from nbest.cli.targets import refuse_overwriting
 from nbest.lm.count import count_ngrams, read_sentences
 from nbest.lm.estimate import FALLBACK, KneserNey, adjusted_counts, estimated_discounts
-from nbest.lm.file import check_target, load_lm, save_lm
+from nbest.lm.file import check_target, save_lm
 from nbest.lm.model import LanguageModel
 
 
@@ -90,36 +86,3 @@ def _perplexity(model: LanguageModel, texts: Any, threads: int | None) -> dict[s
         "words": len(scores.words.ids),
         "unknown": int(scores.unknown.sum()),
     }
-
-
-@dataclass(frozen=True)
-class AddCall:
-    """The arguments of `nbest features add-lm`."""
-
-    lists: str
-    output: str
-    lm: str
-    name: str
-    source_format: str | None
-    target_format: str | None
-    threads: int | None
-    quiet: bool
-
-
-def add(call: AddCall) -> None:
-    """Read lists and model, add the columns, write."""
-    console = Console(quiet=call.quiet)
-    wanted = format_of_target(call.output, call.target_format)
-    if wanted in FOREST_FORMATS:
-        raise ParameterError(f"{call.output}: {wanted} holds forests, and this command writes lists")
-    refuse_overwriting(written(call.output, wanted), [call.lists, call.lm])
-    need_rereadable(call.lm, "a language model is read more than once")
-    corpus = read_lists(Source([call.lists], None, call.source_format), console, "nbest features add-lm")
-    with console.progress("reading the language model") as progress:
-        model = load_lm(call.lm, progress)
-    with console.progress("scoring") as progress:
-        corpus = add_lm(corpus, model, call.name, threads=call.threads, progress=progress)
-    write(corpus, call.output, wanted)
-    unknown = int(corpus.column(f"{call.name}_oov").sum())
-    console.say(f"{call.output}: {corpus.hypotheses} hypotheses with {call.name!r} and '{call.name}_oov'")
-    console.say(f"{unknown} words of all hypotheses are not in the {model.order}-gram model {call.lm}")

@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
+from nbest.base.parameters import parameter
+from nbest.cli import commands as c
 
-from nbest.cli import options as o
 
-
-def tune(
-    dev: o.Lists,
-    refs: o.Refs = None,
-    metric: o.MetricName = None,
-    method: Annotated[
-        str, typer.Option("--method", "-M", help="risk, mert, likelihood, msr2, boosting, ...: see docs/methods.md.")
-    ] = "risk",
-    heldout: Annotated[
-        list[str] | None, typer.Option("--heldout", help="Held-out lists, scored but not tuned on.")
-    ] = None,
-    heldout_refs: Annotated[list[str] | None, typer.Option("--heldout-refs", help="Their references.")] = None,
-    split: Annotated[
-        float, typer.Option("--split", min=0.0, max=0.9, help="Hold this share of the segments out.")
-    ] = 0.0,
-    split_seed: Annotated[int, typer.Option("--split-seed", help="Seed of the split.")] = 1,
-    add: Annotated[str | None, typer.Option("--add", help="Features to add: length, frequency, ...")] = None,
-    grid: Annotated[
-        list[str] | None, typer.Option("--grid", help="Try settings on held-out lists: NAME=VALUE,VALUE; repeatable.")
-    ] = None,
-    only: Annotated[str | None, typer.Option("--features", help="Tune only these features: NAME,NAME.")] = None,
-    drop: Annotated[str | None, typer.Option("--drop", help="Leave these features out: NAME,NAME.")] = None,
-    output: Annotated[str, typer.Option("--output", "-o", help="Model file (.ini: Moses weights); - is stdout.")] = "-",
-    tokenize: o.Tokenize = None,
-    lowercase: o.Lowercase = False,
-    column: o.Column = None,
-    scores: o.ScoresFile = None,
-    format: o.FormatName = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-    as_json: o.AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Tune(c.References, c.MetricOptions, c.ScoresFile, c.Format, c.Threads, c.Quiet, c.AsJson):
     """Learn how to weigh the features of candidate lists or forests, so that the chosen outputs are best by a metric.
 
     mert, and risk and cobleu for BLEU, train on all derivations of a forest (lattices, hypergraphs); other methods and
@@ -62,13 +32,23 @@ def tune(
 
       nbest tune lattices/ --refs dev.ref --metric wer --method mert -o model.json
     """
-    from nbest.cli.tuning import TuneCall, run
 
-    run(
-        TuneCall(
-            lists=dev, refs=refs, metric=metric, method=method, heldout=heldout, heldout_refs=heldout_refs, split=split,
-            split_seed=split_seed, add=add, grid=grid, only=only, drop=drop, output=output, tokenize=tokenize,
-            lowercase=lowercase, column=column, scores=scores, format=format, threads=threads, quiet=quiet,
-            as_json=as_json,
-        )
-    )  # fmt: skip
+    lists: list[str] = parameter(..., c.LISTS, flags=("dev",))
+    method: str = parameter(
+        "risk", "risk, mert, likelihood, msr2, boosting, ...: see docs/methods.md.", flags=("--method", "-M")
+    )
+    heldout: list[str] | None = parameter(None, "Held-out lists, scored but not tuned on.")
+    heldout_refs: list[str] | None = parameter(None, "Their references.")
+    split: float = parameter(0.0, "Hold this share of the segments out.", least=0.0, most=0.9)
+    split_seed: int = parameter(1, "Seed of the split.")
+    add: str | None = parameter(None, "Features to add: length, frequency, ...")
+    grid: list[str] | None = parameter(None, "Try settings on held-out lists: NAME=VALUE,VALUE; repeatable.")
+    only: str | None = parameter(None, "Tune only these features: NAME,NAME.", flags=("--features",))
+    drop: str | None = parameter(None, "Leave these features out: NAME,NAME.")
+    output: str = parameter("-", "Model file (.ini: Moses weights); - is stdout.", flags=("--output", "-o"))
+
+    def run(self) -> None:
+        """Tune, write the model, say what was reached."""
+        from nbest.cli.tuning import run
+
+        run(self)

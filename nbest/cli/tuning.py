@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.cli.console import Console, number, print_json
+from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.loading import Source, columns, files_of, measure, read_corpus, wanted, warn_of_labels, warn_of_overlap
-from nbest.cli.options import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.targets import refuse_overwriting
+from nbest.cli.tune import Tune
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
 from nbest.decisions.chosen import score_of
@@ -26,40 +26,13 @@ from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.settings_grid import search as search_settings
 
 
-@dataclass(frozen=True)
-class TuneCall:
-    """The arguments of `nbest tune`."""
-
-    lists: list[str]
-    refs: list[str] | None
-    metric: str | None
-    method: str
-    heldout: list[str] | None
-    heldout_refs: list[str] | None
-    split: float
-    split_seed: int
-    add: str | None
-    grid: list[str] | None
-    only: str | None
-    drop: str | None
-    output: str
-    tokenize: str | None
-    lowercase: bool
-    column: str | None
-    scores: str | None
-    format: str | None
-    threads: int | None
-    quiet: bool
-    as_json: bool
-
-
-def run(call: TuneCall) -> None:
+def run(call: Tune) -> None:
     """Tune, write the model, say what was reached."""
     console = Console(quiet=call.quiet)
     paths, given = separate(call.lists)
     further = list(given.values())  # some may name a model file
     kind = look_up(TRAINERS, call.method, "method")
-    how = measure(call.metric, given, call.tokenize, call.lowercase, call.column, call.scores)
+    how = measure(call.metric, given, call)
     settings = take(kind, given, load=lambda path: load(path).weights)
     refuse_rest(given, kind, type(how.metric))
     if call.heldout and call.split:
@@ -139,7 +112,7 @@ def _content(model: LogLinear) -> dict[str, Any]:
     return {"weights": dict(model.weights), "features": detach(model.features)[0]}
 
 
-def _check_output(call: TuneCall, paths: list[str], further: list[str]) -> None:
+def _check_output(call: Tune, paths: list[str], further: list[str]) -> None:
     """Complain of an output that cannot be written now, not after the work."""
     if call.output == "-":
         return
@@ -164,7 +137,7 @@ def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> No
 
 
 def _summary(
-    call: TuneCall,
+    call: Tune,
     model: LogLinear,
     dev: NBest | Forests,
     heldout: NBest | Forests | None,

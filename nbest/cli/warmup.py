@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from nbest.cli import options as o
+from dataclasses import dataclass
+
+from nbest.cli import commands as c
 
 
-def warmup(threads: o.Threads = None, quiet: o.Quiet = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Warmup(c.Threads, c.Quiet):
     """Compile all kernels now, once for this installation, so that no later run has to.
 
     It runs every kind of command on small data, some minutes of work for one core, on all cores.
@@ -14,18 +17,21 @@ def warmup(threads: o.Threads = None, quiet: o.Quiet = False) -> None:
 
       nbest warmup
     """
-    import time
 
-    from nbest.base.errors import CapabilityError
-    from nbest.cli.console import Console
-    from nbest.cli.warming import warm_up
-    from nbest.compute import compilation
-    from nbest.compute.parallel import thread_count
+    def run(self) -> None:
+        """Do it and say so."""
+        import time
 
-    if not compilation.kept:
-        raise CapabilityError("kernels cannot be kept: no folder can be written to; let NUMBA_CACHE_DIR name one")
-    console = Console(quiet=quiet)
-    begin = time.perf_counter()
-    with console.progress("compiling kernels") as update:
-        warm_up(thread_count(threads), update)
-    console.say(f"kernels are ready ({time.perf_counter() - begin:.1f} s)")
+        from nbest.base.errors import CapabilityError
+        from nbest.cli.console import Console
+        from nbest.cli.warming import warm_up
+        from nbest.compute import compilation
+        from nbest.compute.parallel import thread_count
+
+        if not compilation.kept:
+            raise CapabilityError("kernels cannot be kept: no folder can be written to; let NUMBA_CACHE_DIR name one")
+        console = Console(quiet=self.quiet)
+        begin = time.perf_counter()
+        with console.progress("compiling kernels") as update:
+            warm_up(thread_count(self.threads), update)
+        console.say(f"kernels are ready ({time.perf_counter() - begin:.1f} s)")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 
 import nbest
-from nbest.cli.options import _alternatives, settable
-from nbest.cli.tune import tune
+from nbest.base.parameters import parameters_of
+from nbest.cli.further import settable
+from nbest.cli.tune import Tune
 from nbest.trainers import TRAINERS
 from tests.cli.conftest import Run, write_lists, write_sources
 
@@ -146,11 +145,10 @@ def test_lowdim_among_other_features(run: Run, folder: Path) -> None:
 
 
 def test_settings_of_methods_can_be_given_and_are_not_hidden_by_options_of_tune() -> None:
-    own = set(inspect.signature(tune).parameters) - {"threads"}
+    own = set(parameters_of(Tune)) - {"threads"}
     readable = (int, float, bool, str, type(None))
     for kind in TRAINERS.values():
         assert not own & set(settable(kind)), kind
-        hints = get_type_hints(kind)
-        for name in settable(kind):
-            for hint in _alternatives(hints[name]):
+        for name, each in settable(kind).items():
+            for hint in each.kinds:
                 assert hint in readable or getattr(hint, "__origin__", None) in (dict, tuple), (kind, name)

@@ -1,0 +1,149 @@
+"""How a command is made of the parameters of a dataclass, and the options that several commands share.
+
+@dataclass(frozen=True, kw_only=True)
+class Warmup(Threads, Quiet):
+    'What it does, with examples: the text of --help.'
+
+    def run(self) -> None: ...
+
+add_command(app, "warmup", Warmup)
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Any, Protocol
+
+import typer
+
+from nbest.base.parameters import Parameter, parameter, parameters_of
+
+FURTHER = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Settings of commands that pass further options on to the trainer and the metric."""
+
+
+class Command(Protocol):
+    """What was given to a command, and what it does with it."""
+
+    def run(self) -> None:
+        """Do it."""
+
+
+def group(name: str | None, help: str) -> typer.Typer:
+    """An application, or a command with commands of its own."""
+    return typer.Typer(
+        name=name,
+        help=help,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def add_command(app: typer.Typer, name: str, kind: type[Command], *, further: bool = False) -> None:
+    """Add a command whose options are the parameters of a dataclass, and whose help is its docstring.
+
+    With `further`, options that it does not have are left among its arguments.
+    """
+
+    def command(**given: Any) -> None:
+        kind(**given).run()
+
+    options = [_option(each) for each in _in_order(kind)]
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    command.__annotations__ = {option.name: option.annotation for option in options}
+    command.__doc__ = kind.__doc__
+    app.command(name, context_settings=FURTHER if further else None)(command)
+
+
+def _in_order(kind: type) -> list[Parameter]:
+    """The parameters as --help lists them: those that commands share for the end come last."""
+    last = [each.name for base in _LAST if issubclass(kind, base) for each in fields(base)]
+    return sorted(parameters_of(kind).values(), key=lambda each: last.index(each.name) if each.name in last else -1)
+
+
+def _option(each: Parameter) -> inspect.Parameter:
+    flags = each.flags or (f"--{each.name.replace('_', '-')}",)
+    limits: dict[str, Any] = {"min": each.rule.least, "max": each.rule.most}
+    if flags[0].startswith("-"):
+        how = typer.Option(*flags, help=each.help, **limits)
+    else:
+        how = typer.Argument(metavar=flags[0], help=each.help, **limits)
+    default = inspect.Parameter.empty if each.default is MISSING else each.default
+    return inspect.Parameter(
+        each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[each.hint, how]
+    )
+
+
+LISTS = "Candidate lists, any known format; several are merged; - is stdin."
+REFS = "References, one a line; repeat for several (not needed if the lists carry them)."
+FORMAT = "Format of the lists, where guessing fails."
+TARGET = "Where to write; the suffix says the format (.gz, .xz packed); - is stdout."
+
+
+@dataclass(frozen=True, kw_only=True)
+class References:
+    """Options of commands that measure something."""
+
+    refs: list[str] | None = parameter(None, REFS, flags=("--refs", "-r"))
+    metric: str | None = parameter(
+        None, "bleu, chrf, chrf++, ter, wer, cer, exact, accuracy, f1, las, external, ...", flags=("--metric", "-m")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricOptions:
+    """Options of metrics."""
+
+    tokenize: str | None = parameter(None, "BLEU's tokeniser: 13a (default), none, intl, char, zh.")
+    lowercase: bool = parameter(False, "Ignore case in the metric.", flags=("--lowercase", "-lc"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresColumn:
+    """Where an external metric gets its scores: from the lists."""
+
+    column: str | None = parameter(None, "With --metric external: the feature that holds the scores; it is not tuned.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresFile(ScoresColumn):
+    """Where an external metric gets its scores."""
+
+    scores: str | None = parameter(None, "With --metric external: a file with a score for each hypothesis, one a line.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """The format of lists."""
+
+    format: str | None = parameter(None, FORMAT, flags=("--format", "-f"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threads:
+    """How many threads."""
+
+    threads: int | None = parameter(
+        None, "Threads (default: all cores); never changes results.", least=1, flags=("--threads", "-j")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quiet:
+    """Whether to be quiet."""
+
+    quiet: bool = parameter(False, "No progress and no messages, only warnings and errors.", flags=("--quiet", "-q"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsJson:
+    """Whether results are JSON."""
+
+    as_json: bool = parameter(False, "Results as JSON on stdout.", flags=("--json",))
+
+
+_LAST = (MetricOptions, ScoresColumn, ScoresFile, Format, Threads, Quiet, AsJson)
+"""Options that stand last, in this order."""
