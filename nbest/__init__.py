@@ -14,7 +14,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+from nbest.base.version import VERSION
+
+__version__ = VERSION
 
 _HOME = {
     "AveragedPerceptron": "trainers",

@@ -1,6 +1,6 @@
 """What model directories share: written beside their place and renamed, a manifest with sums, memory-mapped arrays.
 
-Loading compares the sums of all files with the manifest, and the manifest with its own; `nbest.compute.bounds` then
+Loading compares the sums of all files with the manifest, and the manifest with its own; who loads then
 checks what kernels follow, so that not even a file whose sum was made anew can lead them out of its arrays.
 """
 
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,11 +20,9 @@ from typing import Any
 import numpy as np
 
 from nbest.base.arrays_file import map_array
-from nbest.base.errors import FormatError
+from nbest.base.errors import FormatError, shown
 from nbest.base.files import write_text
 from nbest.base.sealed import read_object, sealed
-from nbest.compute.parallel import each
-from nbest.formats.lists.base import shown
 
 MANIFEST = "manifest.json"
 
@@ -73,7 +73,7 @@ def sizes_and_sums(folder: Path, names: Sequence[str] | None = None) -> dict[str
     """For a manifest: bytes and sha256 of these files, or of all in the folder and below."""
     if names is None:
         names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    sums = each(lambda name: _sum(folder / name), names)
+    sums = _sums([folder / name for name in names])
     return {
         name: {"bytes": (folder / name).stat().st_size, "sha256": found}
         for name, found in zip(names, sums, strict=True)
@@ -89,7 +89,7 @@ def check_files(
     Without `sums` only sizes are compared, for who compares them already.
     """
     paths = {name: _sized(folder, name, files, remedy) for name in names}
-    found = each(lambda name: _sum(paths[name]), names) if sums else []
+    found = _sums(list(paths.values())) if sums else []
     for name, got in zip(names, found, strict=False):
         if got != files[name].get("sha256"):
             raise FormatError(paths[name], None, f"is damaged: its sha256 is not that of the manifest; {remedy}")
@@ -153,6 +153,12 @@ def is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < 1e300
+
+
+def _sums(paths: Sequence[Path]) -> list[str]:
+    """The sums of files, several at a time: hashing releases the interpreter lock."""
+    with ThreadPoolExecutor(max(1, min(len(paths), os.cpu_count() or 1))) as pool:
+        return list(pool.map(_sum, paths))
 
 
 def _sum(path: Path) -> str:

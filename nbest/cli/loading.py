@@ -10,10 +10,10 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, FormatError, ParameterError, look_up
 from nbest.base.files import read_lines
-from nbest.base.types import Metric
 from nbest.cli.console import Console
 from nbest.cli.further import settable, take
 from nbest.corpus import Forests, NBest, merge
+from nbest.corpus.metric import Metric
 from nbest.corpus.operations import Corpus
 from nbest.evaluation.findings import label_findings
 from nbest.evaluation.overlap import shared_segments

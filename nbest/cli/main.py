@@ -58,9 +58,9 @@ app.add_typer(decode.app, name="decode")
 
 def _version(asked: bool) -> None:
     if asked:
-        from nbest import __version__
+        from nbest.base.version import VERSION
 
-        typer.echo(f"nbest {__version__}")
+        typer.echo(f"nbest {VERSION}")
         raise typer.Exit
 
 

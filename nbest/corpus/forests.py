@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
-from nbest.base.types import Floats, Ints, Metric, References
+from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
+from nbest.corpus.metric import Metric
 from nbest.corpus.nbest import Origin, frozen_view
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
-from nbest.base.types import Bools, Floats, Ints, Metric, References
+from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
+from nbest.corpus.metric import Metric
 from nbest.corpus.texts import Texts
 
 if TYPE_CHECKING:
@@ -135,6 +136,11 @@ class NBest:
         """The corpus metric of one choice a segment."""
         _, metric = self.need_stats()
         return float(metric.score(self.totals(choice)))
+
+    def oracle(self) -> Ints:
+        """[N] the hypothesis with the smallest loss of each segment alone, ties to the first; -1 if a list is empty."""
+        stats, metric = self.need_stats()
+        return segments.argmax(-metric.losses(stats), self.offsets)
 
     def need_stats(self) -> tuple[Floats, Metric]:
         """Statistics and metric, or a `CapabilityError` that says how to get them."""

@@ -9,10 +9,11 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError
 from nbest.base.limits import LONGEST, check_count
-from nbest.base.types import Floats, Ints, Metric
+from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests, NBest, Texts, Words
+from nbest.corpus.metric import Metric
 from nbest.decisions.arguments import check_arguments, need_model
 from nbest.decisions.mbr import check_segments, checked_gamma
 from nbest.forests.derivations import forests_of

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.base.types import Ints, Metric
+from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.corpus import Forests, NBest
+from nbest.corpus.metric import Metric
 from nbest.decisions.arguments import check_arguments, need_model
 from nbest.metrics import make_metric
 from nbest.metrics.pairwise import expected_losses

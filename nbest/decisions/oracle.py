@@ -7,15 +7,13 @@ import numpy as np
 from nbest.base.errors import need_kind
 from nbest.base.randomness import generator
 from nbest.base.types import Ints
-from nbest.compute import segments
 from nbest.corpus import NBest
 
 
 def oracle(corpus: NBest) -> Ints:
     """[N] the hypothesis with the smallest loss of each segment alone, ties to the first; -1 where a list is empty."""
     need_kind("oracle", "corpus", corpus, NBest)
-    stats, metric = corpus.need_stats()
-    return segments.argmax(-metric.losses(stats), corpus.offsets)
+    return corpus.oracle()
 
 
 def corpus_oracle(corpus: NBest, rounds: int = 1000) -> Ints:

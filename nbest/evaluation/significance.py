@@ -13,8 +13,9 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.randomness import generator
-from nbest.base.types import Bools, Floats, Metric
+from nbest.base.types import Bools, Floats
 from nbest.compute import segments
+from nbest.corpus.metric import Metric
 
 _CHUNK = 1 << 22  # entries of a selection matrix handled at once
 _WHOLE = 1 << 29  # entries up to which all selections are drawn in one call, as sacrebleu does

@@ -17,7 +17,8 @@ from nbest.features.bins import Bins, bins, seed_weights
 from nbest.features.kernels.gaussians import GaussianKernels, gaussians
 from nbest.features.kernels.reestimate import reestimate
 from nbest.features.lm import lm, lm_recipe
-from nbest.features.lowdim.feature import fit_features, lowdim
+from nbest.features.lowdim.feature import lowdim
+from nbest.features.lowdim.projections import fit_features
 from nbest.features.ngrams.feature import ngrams, ngrams_recipe, only_ngrams
 from nbest.features.ngrams.pairs import only_pairs, pairs, pairs_recipe
 from nbest.features.options import check_options

@@ -12,8 +12,8 @@ import numpy as np
 from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.base.files import reason_of
 from nbest.corpus import NBest, Texts
+from nbest.features.paths import checksum, need_plain
 from nbest.features.recipes import record
-from nbest.model.paths import checksum, need_plain
 
 if TYPE_CHECKING:
     from nbest.lm.model import LanguageModel

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.base.types import Floats, Ints, Metric
+from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.row_tables import hashes_of, new_table, number, remember
 from nbest.corpus import Forests
+from nbest.corpus.metric import Metric
 from nbest.forests.derivations import Derivations
 from nbest.lines.envelope import sweep
 from nbest.lines.forest_envelopes import Envelopes, envelopes

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest.base.types import Floats, Ints, Metric
+from nbest.base.types import Floats, Ints
 from nbest.compute import parallel
+from nbest.corpus.metric import Metric
 from nbest.lines.envelope import FAR, breakpoints, sweep
 
 TOLERANCE = 1e-10  # breakpoints nearer than this, relative, are one

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest.base.types import Floats, Ints, Metric
+from nbest.base.types import Floats, Ints
 from nbest.compute import segments
+from nbest.corpus.metric import Metric
 from nbest.metrics import External
 from nbest.metrics.rates import Accuracy, ErrorRate
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.folders import sizes_and_sums
-from nbest.base.types import Metric
 from nbest.corpus import Forests, NBest
+from nbest.corpus.metric import Metric
 from nbest.decoders import Decoder, describe_decoder, in_folder
 from nbest.forests.union import union
 from nbest.formats import read_forests

@@ -25,10 +25,11 @@ import numpy as np
 from nbest.base.arrays_file import map_array
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.sealed import read_object
-from nbest.base.types import Bools, Floats, Ints, Metric
+from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
 from nbest.compute.bounds import Bounds
 from nbest.corpus import NBest, Texts
+from nbest.corpus.metric import Metric
 from nbest.corpus.operations import per_segment, unite_sparse
 from nbest.corpus.order import in_order
 from nbest.corpus.texts import concatenate

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nbest.base.types import Floats, Ints, Metric
+from nbest.base.types import Floats, Ints
 from nbest.compute import segments
+from nbest.corpus.metric import Metric
 from nbest.corpus.texts import Texts
 
 _PAIRS = 1 << 18  # how many pairs are measured at once

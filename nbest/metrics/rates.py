@@ -76,8 +76,8 @@ class Accuracy:
 
 def versioned(references: int, **options: object) -> str:
     """A signature in sacrebleu's form for a metric of our own: `nrefs:1|key:value|...|version:nbest-0.1.0`."""
-    from nbest import __version__
+    from nbest.base.version import VERSION
 
-    said = {"nrefs": "var" if references == -1 else references, **options, "version": f"nbest-{__version__}"}
+    said = {"nrefs": "var" if references == -1 else references, **options, "version": f"nbest-{VERSION}"}
     words = {True: "yes", False: "no"}
     return "|".join(f"{key}:{words[value] if isinstance(value, bool) else value}" for key, value in said.items())

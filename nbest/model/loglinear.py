@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from nbest import __version__
 from nbest.base.errors import (
     CapabilityError,
     FormatError,
@@ -25,13 +24,14 @@ from nbest.base.errors import (
 )
 from nbest.base.files import decode, read_bytes
 from nbest.base.types import Floats, Ints
+from nbest.base.version import VERSION
 from nbest.compute import segments
 from nbest.corpus import Forests, NBest
 from nbest.features import RESTRICTED, apply_recipes, restrict_recipes
+from nbest.features.paths import stored
 from nbest.features.recipes import carries
 from nbest.model.arrays import detach, pack_arrays, pack_weights
 from nbest.model.files import reading, save_model
-from nbest.model.paths import stored
 
 MODEL_FORMAT = "nbest-model/1"
 _MANY = 10_000  # sparse weights from which they are kept as arrays
@@ -47,7 +47,7 @@ def versions() -> dict[str, str]:
     import scipy
 
     return {
-        "nbest": __version__,
+        "nbest": VERSION,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

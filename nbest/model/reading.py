@@ -9,8 +9,8 @@ from typing import Any
 
 from nbest.base.errors import FormatError, NbestError, listed, shown
 from nbest.features import FEATURES, check_recipe, restrict_recipes
+from nbest.features.paths import resolved
 from nbest.model.arrays import attach, unpack_weights
-from nbest.model.paths import resolved
 
 _DEEPEST = 20  # lists and objects within each other
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.types import Floats, Objective
+from nbest.base.types import Floats
 from nbest.compute.parallel import each
+from nbest.objectives.base import Objective
 from nbest.objectives.cobleu import CoBLEU
 from nbest.objectives.likelihood import Likelihood
 from nbest.objectives.risk import Risk

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.types import Metric
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts
+from nbest.corpus.metric import Metric
 from nbest.metrics import LAS, UAS, WER
 
 _WORDS = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")

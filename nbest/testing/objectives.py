@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.types import Floats, Objective
+from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.objectives import value_and_gradient
+from nbest.objectives.base import Objective
 from nbest.testing.corpora import in_other_order, snapshot, toy_lists
 
 Make = Callable[[Sequence[NBest]], tuple[Objective, list[Any]]]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ConvergenceWarning
-from nbest.base.types import Metric
 from nbest.corpus import NBest
+from nbest.corpus.metric import Metric
 from nbest.features import within_scale
 from nbest.model.loglinear import load
 from nbest.testing.corpora import in_other_order, snapshot, toy_lists, with_scaled

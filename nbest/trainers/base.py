@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError, _known, need_kind
-from nbest.base.types import Floats, Ints, Metric
+from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.jets import expand
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import signature_of
+from nbest.corpus.metric import Metric
 from nbest.decisions import oracle
 from nbest.decisions.chosen import score_of
 from nbest.features import within_scale

@@ -8,7 +8,8 @@ import pytest
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts
 from nbest.features import FEATURES, FITTED, apply_recipes, fit_recipes
-from nbest.features.lowdim.feature import fit_features, lowdim, pack, unpack
+from nbest.features.lowdim.feature import lowdim, pack, unpack
+from nbest.features.lowdim.projections import fit_features
 from nbest.metrics import METRICS
 
 

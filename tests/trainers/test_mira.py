@@ -11,8 +11,9 @@ from scipy.optimize import minimize
 
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.randomness import generator
-from nbest.base.types import Floats, Metric
+from nbest.base.types import Floats
 from nbest.corpus import NBest
+from nbest.corpus.metric import Metric
 from nbest.metrics import BLEU, WER
 from nbest.testing import check_trainer, toy_forests, toy_lists
 from nbest.trainers.online.mira import MIRA, clipped, list_gains

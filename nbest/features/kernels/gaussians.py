@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.base.types import Floats, Model
+from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.features.bins import need_features
@@ -21,6 +21,14 @@ from nbest.features.recipes import record
 MOST = 16384
 """The largest number of maximum-likelihood kernels."""
 _SAMPLE = 20000  # hypotheses that the covariance of perceptron kernels is measured on
+
+
+class Chooser(Protocol):
+    """A model, as far as kernels are concerned."""
+
+    def predict(self, corpus: NBest) -> Ints:
+        """[N] the hypothesis that it chooses of each segment."""
+        ...
 
 
 @dataclass
@@ -81,7 +89,7 @@ class GaussianKernels:
         return self._recipe(names, centre, scale, mixture.means, mixture.variances, np.exp(mixture.log_priors))
 
     def fit_perceptron(
-        self, corpus: NBest, model: Model | Mapping[str, float], *, width: float = 0.5, floor: float = 1e-3
+        self, corpus: NBest, model: Chooser | Mapping[str, float], *, width: float = 0.5, floor: float = 1e-3
     ) -> dict[str, Any]:
         """Perceptron kernels: where the choice of `model` (or these weights) is not the oracle, both are means.
 
@@ -95,15 +103,12 @@ class GaussianKernels:
         the synthetic lists of benchmarks/kernels.py: at width 0.5 four posteriors hold 0.999 of the mass, at width 1
         eight hold 0.8). Means that are equal are taken once.
         """
-        from nbest.model.loglinear import LogLinear
-
         self._check()
         _check("width", "fit_perceptron", "> 0 and finite", 0 < width < np.inf, width)
         _check("floor", "fit_perceptron", "in (0, 1]", 0 < floor <= 1, floor)
         names, centre, scale = _standard(corpus, self.features, "fit_perceptron")
-        stats, metric = corpus.need_stats()
-        chosen = (LogLinear(model) if isinstance(model, Mapping) else model).predict(corpus)
-        oracle = segments.argmax(-metric.losses(stats), corpus.offsets)
+        chosen = _by_weights(corpus, model) if isinstance(model, Mapping) else model.predict(corpus)
+        oracle = corpus.oracle()
         wrong = chosen != oracle
         if not wrong.any():
             raise CapabilityError(
@@ -225,3 +230,11 @@ def _distinct(rows: Floats) -> Floats:
 def _check(name: str, owner: str, rule: str, holds: bool, got: object) -> None:
     if not holds:
         raise ParameterError(f"'{name}' of {owner} must be {rule}, got {got}")
+
+
+def _by_weights(corpus: NBest, weights: Mapping[str, float]) -> Ints:
+    """[N] the best hypotheses under these weights of dense features."""
+    scores = np.zeros(corpus.hypotheses)
+    for name, weight in weights.items():
+        scores += weight * corpus.column(name)
+    return segments.argmax(scores, corpus.offsets)

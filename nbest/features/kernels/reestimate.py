@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbest.base.errors import ParameterError
-from nbest.base.types import Floats, Objective
+from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.features.bins import need_features
 from nbest.features.kernels.gaussians import mixture_of, standardised
 from nbest.features.kernels.mixture import Mixture
 from nbest.features.kernels.posteriors import posteriors
+from nbest.objectives.base import Objective
 
 if TYPE_CHECKING:
     from nbest.objectives.shard import Shard

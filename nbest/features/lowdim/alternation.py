@@ -12,8 +12,8 @@ from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.features.lowdim.feature import dot_products
 from nbest.features.lowdim.solver import Directions, Solver
+from nbest.features.lowdim.views import Views
 from nbest.optimisers.block_cg import Products
-from nbest.trainers.lowdim.views import Views
 
 _SETTLED = 1e-6  # total slack that changes by less, relatively, has settled
 

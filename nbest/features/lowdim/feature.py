@@ -71,38 +71,6 @@ def recipe(
     return {"kind": NAME, **views, "A": directions.A, "B": directions.B, **names}
 
 
-def fit_features(
-    corpus: NBest,
-    style: str = "softened",
-    tau: float = 0.95,
-    lam: float = 0.3,
-    k: int = 75,
-    inputs: str = "suffixes",
-    outputs: str = "labels",
-    binary: bool = False,
-    cutoff: int = 1,
-    rounds: int = 5,
-    tolerance: float = 1e-4,
-    seed: int = 1,
-) -> dict[str, Any]:
-    """The recipe of `lowdim` fitted to lists with statistics: for `--add lowdim:style=softened:k=75`.
-
-    `style` is the `kind` of `LowDim` (a recipe has a kind of its own), the other options are as there.
-    """
-    from nbest.trainers.lowdim.trainer import LowDim
-
-    if NAME in corpus.feature_names:
-        raise ParameterError(f"these lists have a feature {NAME!r} already; it can be added once")
-    for name, value in (("tau", tau), ("lam", lam), ("k", k), ("cutoff", cutoff), ("rounds", rounds)):
-        if isinstance(value, str):
-            raise ParameterError(f"the option {name!r} of the feature 'lowdim' must be a number, got {value!r}")
-    trainer = LowDim(
-        kind=style, tau=tau, lam=lam, k=k, inputs=inputs, outputs=outputs, binary=binary, cutoff=cutoff, rounds=rounds,
-        tolerance=tolerance, seed=seed,
-    )  # fmt: skip
-    return trainer.fit_features(corpus)
-
-
 def need_texts(corpus: NBest) -> tuple[Sequence[str], Texts]:
     """Input texts and texts of hypotheses, or a `CapabilityError` that says what is missing."""
     if corpus.sources is None:

@@ -10,7 +10,6 @@ from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
-from nbest.decisions.oracle import oracle as list_oracle
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest import joined
 from nbest.forests.kbest.heap import roomy
@@ -62,7 +61,7 @@ def beam_oracle(forests: Forests, *, beam: int = 50, threads: int | None = None)
 
     over_ranges(work, forests.forest_edges, threads)
     kept = joined(forests, [parts[low] for low in sorted(parts)])
-    choice = list_oracle(kept.lists())
+    choice = kept.lists().oracle()
     return _only(kept, choice)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from nbest.features.lowdim.projections import KINDS
 from nbest.papers.jagarlamudi.report import report
 from nbest.papers.jagarlamudi.rerank import Grid, Language, Treebank
 from nbest.papers.run import Paper, Run, Step
-from nbest.trainers.lowdim.trainer import KINDS
 
 _TAUS = (0.5, 0.8, 0.9, 0.95, 0.99)
 _SLOW = Grid(lam=(0.1, 0.3), k=(10, 25, 50, 75, 100), tolerance=1e-2, rounds=3)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nbest.features.lowdim.projections import KINDS
 from nbest.papers.jagarlamudi.rerank import K, Language, penalties
 from nbest.papers.report import Cell, Figure, Report, Table
 from nbest.papers.run import Run
 from nbest.studies.curves import Curves
-from nbest.trainers.lowdim.trainer import KINDS
 
 _ROWS = {
     "tagger, 1-best": ("lists", "tagger"),

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from nbest.base.arrays_file import map_array
-from nbest.base.types import Metric
 from nbest.corpus import NBest
+from nbest.corpus.metric import Metric
 from nbest.decisions import first
 from nbest.decoders import SystemDecoder
 from nbest.evaluation.significance import permutation

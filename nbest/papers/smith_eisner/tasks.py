@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nbest.base.errors import FormatError
-from nbest.base.types import Metric
+from nbest.corpus.metric import Metric
 from nbest.decoders import SystemDecoder, is_system
 from nbest.loop import Inputs
 from nbest.metrics import LAS

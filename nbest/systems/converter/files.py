@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from nbest import __version__
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import read_lines
 from nbest.base.folders import (
@@ -30,6 +29,7 @@ from nbest.base.folders import (
     sizes_and_sums,
     write_manifest,
 )
+from nbest.base.version import VERSION
 from nbest.compute.bounds import Bounds
 from nbest.lm.file import load_lm, save_lm
 from nbest.lm.mixture import Mixture
@@ -83,7 +83,7 @@ def _write(converter: Converter, folder: Path, settings: Mapping[str, Any]) -> N
         "weight": weight,
         "weights": dict(converter.weights),
         "settings": dict(settings),
-        "nbest": __version__,
+        "nbest": VERSION,
     }
     write_manifest(folder, {"format": FORMAT, **own, "files": sizes_and_sums(folder)})
 

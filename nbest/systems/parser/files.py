@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from nbest import __version__
 from nbest.base.errors import FormatError
 from nbest.base.files import decode, split_lines
 from nbest.base.folders import (
@@ -31,6 +30,7 @@ from nbest.base.folders import (
     strings,
     write_manifest,
 )
+from nbest.base.version import VERSION
 from nbest.compute.bounds import Bounds
 from nbest.formats.lists.base import shown
 from nbest.model.loglinear import LogLinear
@@ -64,7 +64,7 @@ def save(parser: Parser, path: str | Path) -> None:
             "tags": parser.vocabulary.tags,
             "arc_size": parser.arc_size,
             "weights": dict(parser.weights),
-            "nbest": __version__,
+            "nbest": VERSION,
         }
         write_manifest(folder, {"format": FORMAT, **own, "files": sizes_and_sums(folder)})
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from nbest import __version__
 from nbest.base.arrays_file import read_npz
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import read_lines
@@ -31,6 +30,7 @@ from nbest.base.folders import (
     sizes_and_sums,
     write_manifest,
 )
+from nbest.base.version import VERSION
 from nbest.compute.bounds import Bounds
 from nbest.formats.lists.base import shown
 from nbest.systems.tagger.lexicon import Lexicon
@@ -83,7 +83,7 @@ def _write(tagger: Tagger, folder: Path) -> None:
     contents["arrays.npz"] = packed.getvalue()
     for name, data in contents.items():
         (folder / name).write_bytes(data)
-    own = {"column": tagger.column, "settings": asdict(tagger.settings), "nbest": __version__}
+    own = {"column": tagger.column, "settings": asdict(tagger.settings), "nbest": VERSION}
     write_manifest(folder, {"format": FORMAT, **own, "files": sizes_and_sums(folder)})
 
 

@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nbest import __version__
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import read_bytes, read_lines, write_text
 from nbest.base.folders import MANIFEST, read_manifest, sizes_and_sums, write_manifest
+from nbest.base.version import VERSION
 from nbest.corpus import Texts, Words, intern
 from nbest.formats.lists.base import shown
 from nbest.lm.estimate import KneserNey
@@ -103,7 +103,7 @@ class Training:
         self.work.mkdir(parents=True, exist_ok=True)
         (self.folder / MANIFEST).unlink(missing_ok=True)  # until all is there
         texts = self._sums(self.source_path, self.target_path)
-        tokens = self._stage("tokens", [texts, self.source, self.target, __version__], self._tokens)
+        tokens = self._stage("tokens", [texts, self.source, self.target, VERSION], self._tokens)
         lm_of = [tokens, self.settings.lm_order, self._sums(*self.more_target)]
         self._stage("lm", lm_of, self._lm)
         links = self._stage("alignment", [tokens, self.settings.ibm1, self.settings.hmm], self._align)
@@ -113,7 +113,7 @@ class Training:
             "source": self.source,
             "target": self.target,
             "settings": asdict(self.settings),
-            "nbest": __version__,
+            "nbest": VERSION,
             "files": sizes_and_sums(self.folder, PARTS),
         }
         write_manifest(self.folder, content)

@@ -14,9 +14,9 @@ from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.features.lowdim.feature import cosines
 from nbest.features.lowdim.solver import Directions, Solver
+from nbest.features.lowdim.views import Names, Views
 from nbest.model.loglinear import LogLinear
 from nbest.trainers.base import finished
-from nbest.trainers.lowdim.views import Names, Views
 
 if TYPE_CHECKING:
     from nbest.trainers.lowdim.trainer import LowDim
@@ -51,7 +51,7 @@ def search(
     if w is not None and not len(w):
         raise ParameterError("'w' of the grid of LowDim must have values")
     check_lists(corpus, heldout)
-    views, names = trainer.views(corpus)
+    views, names = trainer.projections.views(corpus)
     base = trainer.base_weights(corpus)
     sign = 1.0 if heldout.need_stats()[1].higher_is_better else -1.0
     scores, flat = base_scores(heldout, base), np.zeros(heldout.hypotheses)
@@ -89,7 +89,7 @@ def _points(
     sizes = settings["k"]
     bags = names.of(heldout)
     for tau in settings["tau"]:
-        solver = replace(trainer, tau=tau, progress=None).solver(views)
+        solver = replace(trainer, tau=tau, progress=None).projections.solver(views)
         last: Directions | None = None
         for lam in settings["lam"]:
             own = replace(trainer, tau=tau, lam=lam, progress=None)
@@ -99,7 +99,9 @@ def _points(
                 if trainer.kind != "discriminative":
                     yield _Point(replace(own, k=k), found.top(k), columns[:, at])
                     continue
-                mine, _ = own.solve(views, solver, min(k, found.k), found.top(k)) if found.k else (found, None)
+                mine, _ = (
+                    own.projections.solve(views, solver, min(k, found.k), found.top(k)) if found.k else (found, None)
+                )
                 column = cosines(*bags, heldout.offsets, mine.A, mine.B, [mine.k], own.threads)
                 yield _Point(replace(own, k=k), mine, column[:, 0])
 
@@ -110,7 +112,7 @@ def _softened(own: LowDim, views: Views, solver: Solver, k: int, last: Direction
         from nbest.optimisers.block_cg import Products
 
         return solver.solve(Products(views.targets(own.kind, own.lam), own.threads), k, last)
-    return own.solve(views, solver, k, last)[0]
+    return own.projections.solve(views, solver, k, last)[0]
 
 
 def _row(trainer: LowDim, w: float, reached: float, alone: float) -> dict[str, Any]:

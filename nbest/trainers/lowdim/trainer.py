@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,16 @@ from nbest.base.errors import CapabilityError, ParameterError, _known, need_kind
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import Forests, NBest
-from nbest.features.lowdim.alternation import alternate, slacks_of
-from nbest.features.lowdim.feature import NAME, cosines, need_texts, recipe
-from nbest.features.lowdim.solver import Covariance, Directions, Solver, one_blas_thread
-from nbest.features.ngrams.bags import check_view
+from nbest.features.lowdim.feature import NAME, cosines, need_texts
+from nbest.features.lowdim.projections import Projections, recipe_of
+from nbest.features.lowdim.solver import Directions
+from nbest.features.lowdim.views import Names, Views
 from nbest.features.standardise import within_scale
 from nbest.model.loglinear import LogLinear
-from nbest.optimisers.block_cg import Products
 from nbest.optimisers.result import Result
 from nbest.trainers.base import finished, prepare
 from nbest.trainers.dense.mert import MERT
-from nbest.trainers.lowdim.views import Names, Views, views_of
 
-KINDS = ("generative", "softened", "discriminative")
 GRID = tuple(float(w) for w in range(101))  # of w, section 3.4
 
 
@@ -76,8 +73,8 @@ class LowDim:
         """Learn the projections from lists with statistics and input texts; held-out ones choose `w`."""
         self.check()
         check_lists(corpus, heldout)
-        views, names = self.views(corpus)
-        directions, history = self._directions(views)
+        views, names = self.projections.views(corpus)
+        directions, history = self.projections.directions(views)
         base = self.base_weights(corpus)
         w, reached = self.choose_w(corpus if heldout is None else heldout, names, directions, base)
         model = self.model(corpus, names, directions, base, w)
@@ -89,8 +86,8 @@ class LowDim:
     def fit_features(self, corpus: NBest) -> dict[str, Any]:
         """The recipe of the feature `lowdim`, for any trainer to weigh beside others; `w` and `base` do not matter."""
         self.check()
-        views, names = self.views(corpus)
-        directions, history = self._directions(views)
+        views, names = self.projections.views(corpus)
+        directions, history = self.projections.directions(views)
         message = f"{directions.k} directions"
         weights = np.sqrt(directions.omega)
         self.result_ = Result(weights, np.nan, directions.status, message, directions.blocks, tuple(history))
@@ -99,7 +96,7 @@ class LowDim:
     def fit_views(self, views: Views) -> Directions:
         """The directions for matrices of one's own; `nbest.features.lowdim.feature.cosines` scores with them."""
         self.check()
-        return self._directions(views)[0]
+        return self.projections.directions(views)[0]
 
     def grid(
         self,
@@ -118,35 +115,10 @@ class LowDim:
 
     # parts, which the grid uses as well ----------------------------------------------------------------------
 
-    def views(self, corpus: NBest) -> tuple[Views, Names]:
-        """The two views of lists, and the names of their features."""
-        return views_of(corpus, self.inputs, self.outputs, binary=self.binary, cutoff=self.cutoff)
-
-    def solver(self, views: Views) -> Solver:
-        """The covariances of these views, ready to solve for any targets."""
-        inputs, outputs = Products(views.inputs, self.threads), Products(views.references, self.threads)
-        with one_blas_thread():  # the factors do not depend on how many there are
-            covariances = Covariance(inputs, self.tau, "input"), Covariance(outputs, self.tau, "output")
-        return Solver(
-            *covariances,
-            tolerance=self.tolerance,
-            seed=self.seed,
-            progress=None if self.kind == "discriminative" else self.progress,
-        )
-
-    def solve(
-        self, views: Views, solver: Solver, k: int, start: Directions | None = None
-    ) -> tuple[Directions, list[dict[str, Any]]]:
-        """Directions for these settings, and what is recorded of each round."""
-        if self.kind == "discriminative":
-            options = {"rounds": self.rounds, "step": self.step, "threads": self.threads, "progress": self.progress}
-            return alternate(views, solver, k, self.lam, start=start, **options)  # type: ignore[arg-type]
-        found = solver.solve(Products(views.targets(self.kind, self.lam), self.threads), k, start)
-        slacks = slacks_of(views, found, self.threads)
-        return found, [{"round": 0, "slack": slacks.total, "objective": float(np.sqrt(found.omega).sum())}]
-
-    def _directions(self, views: Views) -> tuple[Directions, list[dict[str, Any]]]:
-        return self.solve(views, self.solver(views), self.k)
+    @property
+    def projections(self) -> Projections:
+        """What is learnt of the two views, by these settings."""
+        return Projections(**{f.name: getattr(self, f.name) for f in fields(Projections)})
 
     def base_weights(self, corpus: NBest) -> dict[str, float]:
         """Weights of the base score."""
@@ -188,22 +160,9 @@ class LowDim:
 
     def check(self) -> None:
         """Complain of settings that break a rule."""
-        if self.kind not in KINDS:
-            raise ParameterError(f"'kind' of LowDim must be {', '.join(KINDS[:2])} or {KINDS[2]}, got {self.kind!r}")
-        if not 0 <= self.tau <= 1:
-            raise ParameterError(f"'tau' of LowDim must be between 0 and 1, got {self.tau}")
-        if not 0 <= self.lam <= 1 or (self.lam == 0 and self.kind == "discriminative"):
-            raise ParameterError(f"'lam' of LowDim must be between 0 and 1, above 0 if discriminative, got {self.lam}")
-        if self.k < 1 or self.rounds < 1 or self.cutoff < 1:
-            got = f"k {self.k}, rounds {self.rounds}, cutoff {self.cutoff}"
-            raise ParameterError(f"'k', 'rounds' and 'cutoff' of LowDim must be >= 1, got {got}")
-        if not 0 < self.tolerance < 1 or not self.step > 0:
-            got = f"tolerance {self.tolerance}, step {self.step}"
-            raise ParameterError(f"LowDim needs 0 < tolerance < 1 and step > 0, got {got}")
+        self.projections.check()
         if self.w is not None and not np.isfinite(self.w):
             raise ParameterError(f"'w' of LowDim must be a finite number, got {self.w}")
-        check_view(self.inputs)
-        check_view(self.outputs)
 
 
 def check_lists(corpus: NBest, heldout: NBest | None) -> None:
@@ -226,11 +185,6 @@ def check_lists(corpus: NBest, heldout: NBest | None) -> None:
         lists.need_stats()
     if corpus.lengths.max(initial=0) < 2:
         raise CapabilityError("LowDim needs lists with at least two hypotheses; every list here has fewer")
-
-
-def recipe_of(directions: Directions, names: Names) -> dict[str, Any]:
-    """The recipe of these directions."""
-    return recipe(directions, names.inputs, names.outputs, names.input_names, names.output_names, names.binary)
 
 
 def base_scores(corpus: NBest, base: Mapping[str, float]) -> Floats:

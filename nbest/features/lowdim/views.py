@@ -11,7 +11,6 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts
-from nbest.decisions.oracle import oracle
 from nbest.features.lowdim.feature import need_texts
 from nbest.features.ngrams.bags import Bags, bags
 
@@ -98,7 +97,7 @@ def views_of(corpus: NBest, inputs: str, outputs: str, *, binary: bool = False, 
     if corpus.references is not None:
         right = bags(Texts.of(refs[0] for refs in corpus.references), outputs, binary=binary)
     else:
-        right = Bags(_rows(y.counts, oracle(corpus)), y.names)
+        right = Bags(_rows(y.counts, corpus.oracle()), y.names)
     x_names = _kept(x, np.arange(len(corpus)), cutoff)
     own = np.concatenate([segments.owners(corpus.offsets), np.arange(len(corpus))])
     y_names = _kept(_stacked(y, right), own, cutoff)

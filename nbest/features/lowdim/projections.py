@@ -1,0 +1,125 @@
+"""Projections of inputs and outputs into one small space, learnt from lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nbest.base.errors import ParameterError
+from nbest.corpus import NBest
+from nbest.features.lowdim.alternation import alternate, slacks_of
+from nbest.features.lowdim.feature import NAME, recipe
+from nbest.features.lowdim.solver import Covariance, Directions, Solver, one_blas_thread
+from nbest.features.lowdim.views import Names, Views, views_of
+from nbest.features.ngrams.bags import check_view
+from nbest.optimisers.block_cg import Products
+
+KINDS = ("generative", "softened", "discriminative")
+
+
+@dataclass
+class Projections:
+    """What to learn of the two views of lists, and how; the settings are those of `LowDim`."""
+
+    kind: str = "softened"
+    tau: float = 0.95
+    lam: float = 0.3
+    k: int = 75
+    inputs: str = "suffixes"
+    outputs: str = "labels"
+    binary: bool = False
+    cutoff: int = 1
+    rounds: int = 5
+    step: float = 1.0
+    tolerance: float = 1e-4
+    seed: int = 1
+    threads: int | None = field(default=None, repr=False)
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+
+    def views(self, corpus: NBest) -> tuple[Views, Names]:
+        """The two views of lists, and the names of their features."""
+        return views_of(corpus, self.inputs, self.outputs, binary=self.binary, cutoff=self.cutoff)
+
+    def solver(self, views: Views) -> Solver:
+        """The covariances of these views, ready to solve for any targets."""
+        inputs, outputs = Products(views.inputs, self.threads), Products(views.references, self.threads)
+        with one_blas_thread():  # the factors do not depend on how many there are
+            covariances = Covariance(inputs, self.tau, "input"), Covariance(outputs, self.tau, "output")
+        return Solver(
+            *covariances,
+            tolerance=self.tolerance,
+            seed=self.seed,
+            progress=None if self.kind == "discriminative" else self.progress,
+        )
+
+    def solve(
+        self, views: Views, solver: Solver, k: int, start: Directions | None = None
+    ) -> tuple[Directions, list[dict[str, Any]]]:
+        """Directions for these settings, and what is recorded of each round."""
+        if self.kind == "discriminative":
+            options = {"rounds": self.rounds, "step": self.step, "threads": self.threads, "progress": self.progress}
+            return alternate(views, solver, k, self.lam, start=start, **options)  # type: ignore[arg-type]
+        found = solver.solve(Products(views.targets(self.kind, self.lam), self.threads), k, start)
+        slacks = slacks_of(views, found, self.threads)
+        return found, [{"round": 0, "slack": slacks.total, "objective": float(np.sqrt(found.omega).sum())}]
+
+    def directions(self, views: Views) -> tuple[Directions, list[dict[str, Any]]]:
+        """All of it: covariances and directions."""
+        return self.solve(views, self.solver(views), self.k)
+
+    def check(self) -> None:
+        """Complain of settings that break a rule."""
+        if self.kind not in KINDS:
+            raise ParameterError(f"'kind' of LowDim must be {', '.join(KINDS[:2])} or {KINDS[2]}, got {self.kind!r}")
+        if not 0 <= self.tau <= 1:
+            raise ParameterError(f"'tau' of LowDim must be between 0 and 1, got {self.tau}")
+        if not 0 <= self.lam <= 1 or (self.lam == 0 and self.kind == "discriminative"):
+            raise ParameterError(f"'lam' of LowDim must be between 0 and 1, above 0 if discriminative, got {self.lam}")
+        if self.k < 1 or self.rounds < 1 or self.cutoff < 1:
+            got = f"k {self.k}, rounds {self.rounds}, cutoff {self.cutoff}"
+            raise ParameterError(f"'k', 'rounds' and 'cutoff' of LowDim must be >= 1, got {got}")
+        if not 0 < self.tolerance < 1 or not self.step > 0:
+            got = f"tolerance {self.tolerance}, step {self.step}"
+            raise ParameterError(f"LowDim needs 0 < tolerance < 1 and step > 0, got {got}")
+        check_view(self.inputs)
+        check_view(self.outputs)
+
+
+def recipe_of(directions: Directions, names: Names) -> dict[str, Any]:
+    """The recipe of these directions."""
+    return recipe(directions, names.inputs, names.outputs, names.input_names, names.output_names, names.binary)
+
+
+def fit_features(
+    corpus: NBest,
+    style: str = "softened",
+    tau: float = 0.95,
+    lam: float = 0.3,
+    k: int = 75,
+    inputs: str = "suffixes",
+    outputs: str = "labels",
+    binary: bool = False,
+    cutoff: int = 1,
+    rounds: int = 5,
+    tolerance: float = 1e-4,
+    seed: int = 1,
+) -> dict[str, Any]:
+    """The recipe of `lowdim` fitted to lists with statistics: for `--add lowdim:style=softened:k=75`.
+
+    `style` is the `kind` of `LowDim` (a recipe has a kind of its own), the other options are as there.
+    """
+    if NAME in corpus.feature_names:
+        raise ParameterError(f"these lists have a feature {NAME!r} already; it can be added once")
+    for name, value in (("tau", tau), ("lam", lam), ("k", k), ("cutoff", cutoff), ("rounds", rounds)):
+        if isinstance(value, str):
+            raise ParameterError(f"the option {name!r} of the feature 'lowdim' must be a number, got {value!r}")
+    wanted = Projections(
+        kind=style, tau=tau, lam=lam, k=k, inputs=inputs, outputs=outputs, binary=binary, cutoff=cutoff, rounds=rounds,
+        tolerance=tolerance, seed=seed,
+    )  # fmt: skip
+    wanted.check()
+    views, names = wanted.views(corpus)
+    return recipe_of(wanted.directions(views)[0], names)
