@@ -12,12 +12,13 @@ from nbest.decisions import first
 from nbest.features import FEATURES
 from nbest.features.lowdim.alternation import slacks_of, stepped
 from nbest.features.lowdim.feature import cosines, lowdim
+from nbest.features.lowdim.projections import KINDS
 from nbest.features.lowdim.solver import Directions
 from nbest.features.lowdim.views import Views
 from nbest.metrics import METRICS
 from nbest.model.loglinear import load
 from nbest.trainers import MaxLikelihood
-from nbest.trainers.lowdim.trainer import KINDS, LowDim
+from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.settings_grid import search
 
 ENDINGS = {"ing": "V", "tion": "N", "ly": "A", "ous": "J", "est": "S"}
