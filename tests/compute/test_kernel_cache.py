@@ -19,7 +19,7 @@ from nbest.compute.compilation import fast_kernel, kernel
 OUTER = """
 import json, sys
 import numpy as np
-from nbest.compilation import compiled, kernel
+from nbest.compute.compilation import compiled, kernel
 from inner import SIZE, inner
 import tools
 
@@ -31,7 +31,7 @@ print(json.dumps([float(outer(2.0)), sum(outer.stats.cache_hits.values()), len(o
 """
 INNER = """
 import numpy as np
-from nbest.compilation import compiled
+from nbest.compute.compilation import compiled
 from table import TABLE, sine
 
 SIZE = 10.0

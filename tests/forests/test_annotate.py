@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,6 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.compute import segments
 from nbest.corpus import Forests, NBest, Texts
 from nbest.forests.derivations import forests_of
-from nbest.forests.ngrams import annotate as module
 from nbest.forests.ngrams.annotate import annotate, annotate_tracked
 from nbest.forests.ngrams.tokens import reference_tokens, retokenised, text_tokens
 from nbest.metrics.tokenise import tokeniser
@@ -77,6 +77,7 @@ def test_a_broken_split_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         found, made, heads, tails, origin = kernel(*arguments)
         return found, made, heads, np.zeros_like(tails), origin  # all edges lead to the first node
 
+    module = sys.modules[annotate.__module__]
     kernel = module._split
     monkeypatch.setattr(module, "_split", broken)
     with pytest.raises((AssertionError, ParameterError)):
