@@ -1,15 +1,18 @@
-"""Kernels over ranges of segments, in a thread pool.
+"""Threads of this process: items in order, and kernels over ranges of segments.
 
 A kernel is compiled by Numba, releases the interpreter lock and writes only to its own rows, so the result
 does not depend on the number of threads. Sums over segments are made by the caller, in segment order.
+Threads that work on few items share the other threads among what they call.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, TypeVar
 
@@ -22,6 +25,9 @@ from nbest.compute.compilation import kernel
 T = TypeVar("T")
 R = TypeVar("R")
 
+_wanted: ContextVar[int | None] = ContextVar("wanted", default=None)  # threads where a call does not say how many
+_share: ContextVar[int | None] = ContextVar("share", default=None)  # threads that one thread of a pool may use
+
 
 @kernel
 def most(low, high, offsets):
@@ -33,7 +39,8 @@ def most(low, high, offsets):
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads to use; None means all cores this process may run on."""
+    """The number of threads to use; None means as many as `default_threads` says, else all cores we may run on."""
+    threads = _wanted.get() if threads is None else threads
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads < 1:
@@ -41,26 +48,44 @@ def thread_count(threads: int | None) -> int:
     return threads
 
 
+@contextmanager
+def default_threads(threads: int | None) -> Iterator[None]:
+    """How many threads to use inside where a call does not say it."""
+    token = _wanted.set(threads)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
 def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> list[R]:
-    """`[function(x) for x in items]`, in order, on several threads; in turn when already on one of them."""
-    items = list(items)
-    workers = min(thread_count(threads), len(items))
-    if workers <= 1 or getattr(_here, "busy", False):
+    """`[function(x) for x in items]`, in order, on several threads.
+
+    Called on one of them, it uses those that are left over: in turn where there are none.
+    """
+    items, share = list(items), _share.get()
+    free = thread_count(threads) if share is None else min(thread_count(threads), share)
+    workers = min(free, len(items))
+    if workers <= 1:
         return [function(item) for item in items]
 
     def work(item: T) -> R:
-        _here.busy = True
+        _share.set(free // workers)
         return function(item)
 
-    return list(_pool(workers, os.getpid()).map(work, items))
-
-
-_here = threading.local()
+    pool = _pool(workers, os.getpid(), 0 if share is None else threading.get_ident())
+    waiting = [pool.submit(copy_context().run, work, item) for item in items]
+    try:
+        return [job.result() for job in waiting]
+    finally:
+        for job in waiting:  # those that wait behind one that failed
+            job.cancel()
 
 
 @cache
-def _pool(workers: int, process: int) -> ThreadPoolExecutor:
-    """A pool that is kept, one a process (threads do not survive a fork): making one costs more than a small pass."""
+def _pool(workers: int, process: int, owner: int) -> ThreadPoolExecutor:
+    """A pool that is kept, as making one costs more than a small pass: one a process (threads do not survive a fork)
+    and, so that none waits for itself, one for each thread of a pool."""
     return ThreadPoolExecutor(workers)
 
 

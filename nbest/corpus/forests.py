@@ -13,6 +13,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
+from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.corpus.nbest import Origin, frozen_view
 
@@ -166,6 +167,11 @@ class Forests:
             references=None if self.references is None else tuple(self.references[i] for i in chosen),
             sources=None if self.sources is None else tuple(self.sources[i] for i in chosen),
         )
+
+    def shards(self, block: int | None = None) -> list[Forests]:
+        """The forests cut after every `block` of them (default `BLOCK`)."""
+        cuts = blocks(len(self), block)
+        return [self] if len(cuts) == 1 else [self.select(np.arange(*ends)) for ends in cuts]
 
     def edge_fields(self, edges: Ints) -> dict[str, Any]:
         """The fields that hold edges (tails, features, symbols), for these edges."""

@@ -12,6 +12,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
 from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
+from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.corpus.texts import Texts
 
@@ -166,6 +167,21 @@ class NBest:
             sources=None if self.sources is None else tuple(self.sources[i] for i in chosen),
         )
 
+    def shards(self, block: int | None = None) -> list[NBest]:
+        """The lists cut after every `block` segments (default `BLOCK`); parts share their arrays with these lists."""
+        cuts = blocks(len(self), block)
+        return [self] if len(cuts) == 1 else [self._between(*ends) for ends in cuts]
+
+    def _between(self, low: int, high: int) -> NBest:
+        own, rows = slice(low, high), slice(*self.offsets[[low, high]].tolist())
+        return replace(
+            self,
+            **self._rows(rows, self.offsets[low : high + 1] - self.offsets[low]),
+            ids=self.ids[own],
+            references=None if self.references is None else self.references[own],
+            sources=None if self.sources is None else self.sources[own],
+        )
+
     def keep(self, mask: Bools) -> NBest:
         """The hypotheses where `mask` [H] is true; segments stay, if need be empty."""
         kept = segments.sums(mask.astype(np.float64), self.offsets).astype(np.int64)
@@ -178,7 +194,7 @@ class NBest:
             raise ParameterError("'rows' of reorder must permute the hypotheses within each segment")
         return replace(self, **self._rows(rows, self.offsets))
 
-    def _rows(self, rows: Ints, offsets: Ints) -> dict[str, Any]:
+    def _rows(self, rows: Ints | slice, offsets: Ints) -> dict[str, Any]:
         """The fields that hold hypotheses, for these hypotheses."""
         return {
             "offsets": offsets,

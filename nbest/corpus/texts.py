@@ -46,7 +46,7 @@ class Texts:
         """The bytes of one text."""
         return self.buffer[self.starts[index] : self.ends[index]].tobytes()
 
-    def take(self, index: Ints) -> Texts:
+    def take(self, index: Ints | slice) -> Texts:
         """The texts at these places, in this order; shares the buffer."""
         return Texts(self.buffer, self.starts[index], self.ends[index])
 

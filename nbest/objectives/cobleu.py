@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -18,31 +18,24 @@ from nbest.forests.ngrams import NgramStats, ngram_stats
 from nbest.forests.posteriors import run
 from nbest.metrics import BLEU
 from nbest.metrics.rates import FLOOR
-from nbest.objectives.forest_moments import ForestBlocked
+from nbest.objectives.backends import NUMBA, Backend, StatCredit
+from nbest.objectives.forest_shard import ForestShard
+from nbest.objectives.penalties import NO_PENALTY, Penalty
 
 _NO_PAIRS = np.zeros((0, 2), np.int64)
 
 
 @dataclass
-class NgramShard:
-    """Forests whose n-grams are local to edges, with features divided by `scale` [D], and room for two passes."""
+class NgramShard(ForestShard):
+    """Forests whose n-grams are local to edges, with numbers of n-grams for statistics."""
 
-    forests: Forests
-    found: NgramStats
-    scale: Floats  # [D], 0 marks a column to leave out
-    single: bool = False  # keep features and counts in float32
+    found: NgramStats = field(kw_only=True)
 
     @classmethod
     def of(cls, forests: Forests, metric: BLEU, scale: Floats, *, single: bool = False) -> NgramShard:
         """Retokenise, split nodes by boundary words, count n-grams."""
-        return cls(*ngram_stats(forests, metric), scale, single)
-
-    @cached_property
-    def blocked(self) -> ForestBlocked:
-        """Scaled features and n-gram counts, laid out for the kernels."""
-        return ForestBlocked.of(
-            self.forests, self.found.counts.astype(np.float64), scale=self.scale, single=self.single
-        )
+        forests, found = ngram_stats(forests, metric)
+        return cls(forests, scale, found.counts, single, found=found)
 
     @cached_property
     def matches(self) -> tuple[Ints, Ints, Ints]:
@@ -68,11 +61,6 @@ class NgramShard:
         references = self.found.references
         return float(average_lengths(references.reference_lengths, references.reference_offsets)[filled].sum())
 
-    @cached_property
-    def expected(self) -> Floats:
-        """[R] expected counts of the n-grams of references; filled by `CoBLEU.moments`."""
-        return np.zeros(self.found.ngram_offsets[-1])
-
 
 @dataclass(frozen=True)
 class Counts:
@@ -93,7 +81,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Credit:
+class NgramCredit:
     """What the second pass needs: what an n-gram of each order is worth, and more if its count is not clipped."""
 
     all: Floats  # [order]
@@ -104,7 +92,7 @@ class Credit:
 class CoBLEU:
     """Minus the logarithm of the BLEU of expected n-gram counts, minus temperature times entropy; minimised.
 
-        value = -min(0, 1 - |R| / C_1) - 1/K sum_n (ln Cclip_n - ln C_n) - T H + sum_d theta_d^2 / (2 sigma_d^2)
+        value = -min(0, 1 - |R| / C_1) - 1/K sum_n (ln Cclip_n - ln C_n) - T H + penalty
         C_n   = sum_i sum_g E_i[c(g)],    Cclip_n = sum_i sum_g min(E_i[c(g)], c(g, ref_i)),    g of order n
 
     Pauls, DeNero & Klein (2009), EMNLP 1418-1427, eq. 1 and section 2.2. The count of each n-gram is clipped in
@@ -122,16 +110,14 @@ class CoBLEU:
     order: int = 4
     temperature: float = 0.0
     gamma: float = 1.0
-    variance: Floats | float = np.inf  # sigma^2 of the penalty, in units of scaled features
+    penalty: Penalty = NO_PENALTY
     floor: float = FLOOR
-    threads: int | None = None
+    backend: Backend = NUMBA
 
     def __post_init__(self) -> None:
         for name in ("temperature", "gamma", "floor"):
             if not getattr(self, name) >= 0:
                 raise ParameterError(f"'{name}' of CoBLEU must be >= 0, got {getattr(self, name)}")
-        if not (np.asarray(self.variance) > 0).all():
-            raise ParameterError(f"'variance' of CoBLEU must be > 0, got {self.variance}")
 
     def moments(self, weights: Floats, shard: NgramShard) -> Counts:
         """Expected counts and entropy; additive over shards."""
@@ -139,20 +125,21 @@ class CoBLEU:
             raise ParameterError(
                 f"'order' of CoBLEU is {self.order}, and the n-grams were counted up to {shard.found.order}"
             )
-        found = shard.blocked.posteriors(weights, self.gamma, np.zeros(0), _NO_PAIRS, self.threads)
-        layout, expected, counts = shard.forests.layout, shard.expected, shard.found
+        found = self.backend.posteriors(shard, weights, self.gamma, _NO_PAIRS)
+        layout, counts = shard.forests.layout, shard.found
+        used = self.backend.posterior(shard)
+        expected = shard.room["expected"] = np.zeros(counts.ngram_offsets[-1])
         over_ranges(
             lambda low, high: _expect(
-                low, high, layout.edge_offsets, *shard.matches, counts.ngram_offsets, shard.blocked.used, expected
+                low, high, layout.edge_offsets, *shard.matches, counts.ngram_offsets, used, expected
             ),
             layout.edge_offsets,
-            self.threads,
         )
         clipped = np.zeros(self.order)
         np.add.at(clipped, counts.orders - 1, np.minimum(expected, counts.limits))
         return Counts(found.mean, clipped, shard.reference_length, found.entropy)
 
-    def combine(self, moments: Counts) -> tuple[float, Credit]:
+    def combine(self, moments: Counts) -> tuple[float, NgramCredit]:
         """Corpus value and credit."""
         every, clipped = moments.all + self.floor, moments.clipped + self.floor
         words, wanted = every[0], moments.reference_length + self.floor
@@ -165,28 +152,23 @@ class CoBLEU:
         value = min(0.0, 1.0 - wanted / words) + float((np.log(clipped) - np.log(every)).mean())
         slope = -1.0 / (self.order * every)
         slope[0] += wanted / words**2 if words <= wanted else 0.0
-        return -value - self.temperature * moments.entropy, Credit(-slope, -1.0 / (self.order * clipped))
+        return -value - self.temperature * moments.entropy, NgramCredit(-slope, -1.0 / (self.order * clipped))
 
-    def gradient(self, weights: Floats, shard: NgramShard, credit: Credit) -> Floats:
+    def gradient(self, weights: Floats, shard: NgramShard, credit: NgramCredit) -> Floats:
         """Gradient of this shard's part, at the posteriors that `moments` left."""
         layout, counts = shard.forests.layout, shard.found
-        worth = np.where(shard.expected <= counts.limits, credit.unclipped[counts.orders - 1], 0.0)
+        worth = np.where(shard.room["expected"] <= counts.limits, credit.unclipped[counts.orders - 1], 0.0)
         amounts = np.empty(len(layout.first))
         over_ranges(
             lambda low, high: _collect(
                 low, high, layout.edge_offsets, *shard.matches, counts.ngram_offsets, worth, amounts
             ),
             layout.edge_offsets,
-            self.threads,
         )
-        none = np.zeros((self.order, self.order))
-        return shard.blocked.feature_sum(
-            credit.all, none, _NO_PAIRS, self.temperature, self.gamma, self.threads, amounts
-        )[0]
-
-    def penalty(self, weights: Floats) -> tuple[float, Floats]:
-        """The quadratic penalty and its gradient."""
-        return float((weights**2 / (2.0 * self.variance)).sum()), weights / self.variance
+        worths = StatCredit(credit.all, np.zeros((self.order, self.order)))
+        return self.backend.feature_sum(
+            shard, worths, _NO_PAIRS, temperature=self.temperature, gamma=self.gamma, start=amounts
+        )
 
 
 @kernel
@@ -194,7 +176,6 @@ def _expect(low, high, edge_offsets, match_offsets, edges, matches, ngram_offset
     """Expected counts of the n-grams of references, from the posteriors of edges."""
     for i in range(low, high):
         counts = expected[ngram_offsets[i] : ngram_offsets[i + 1]]
-        counts[:] = 0.0
         p = used[edge_offsets[i] : edge_offsets[i + 1]]
         for m in range(match_offsets[i], match_offsets[i + 1]):
             counts[np.uint32(matches[m])] += p[np.uint32(edges[m])]

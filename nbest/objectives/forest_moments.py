@@ -1,4 +1,4 @@
-"""The two passes behind every smooth forest objective: posteriors with their moments, and the weighted feature sum.
+"""The two passes of the Numba backend over forests: posteriors with their moments, and the weighted feature sum.
 
 They answer the same calls as `nbest.objectives.moments.Blocked`, so an objective on lists is one on forests. Features
 of forest i are columns [D, E_i], statistics [M, E_i]: each pass reads memory in order. Gradients are kept for each
@@ -28,7 +28,7 @@ from nbest.compute.vectors import combine, dot
 from nbest.corpus.layout import Layout
 from nbest.forests.expectations import downward, upward
 from nbest.forests.posteriors import check_log_z, inside, outside
-from nbest.objectives.moments import Moments
+from nbest.objectives.backends import Moments, StatCredit
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests
@@ -45,12 +45,12 @@ class ForestBlocked:
     measures: int  # M
     scores: Floats  # [E'] gamma * weights . features
     shares: Floats  # [E'] probability of an edge given its head
-    nodes: Floats  # [V'] posteriors
-    used: Floats  # [E'] posteriors
+    nodes: Floats  # [V'] posteriors of nodes
+    posterior: Floats  # [E'] of edges
     rows: tuple[Ints, Floats] | None = None  # [A] statistics in which a formula of second order is curved, [E', A]
 
     @classmethod
-    def of(cls, forests: Forests, stats: Floats, *, scale: Floats, single: bool = False) -> ForestBlocked:
+    def of(cls, forests: Forests, stats: Floats | Ints, *, scale: Floats, single: bool = False) -> ForestBlocked:
         """Lay out features [E, D] divided by `scale` [D] (columns of scale 0 become 0), and statistics [E, M]."""
         layout = forests.layout
         size, width = len(layout.first), forests.features.shape[1]
@@ -59,12 +59,12 @@ class ForestBlocked:
         laid = np.zeros(size * stats.shape[1], np.float32 if single else np.float64)
         edges = np.zeros(0, np.int64) if layout.edges is None else layout.edges
         _lay_out(np.ascontiguousarray(forests.features), layout.edge_offsets, edges, factors, columns)
-        _lay_out(np.ascontiguousarray(stats), layout.edge_offsets, edges, np.ones(stats.shape[1]), laid)
-        scores, shares, used = np.zeros((3, size))
+        _lay_out(np.ascontiguousarray(stats, np.float64), layout.edge_offsets, edges, np.ones(stats.shape[1]), laid)
+        scores, shares, posterior = np.zeros((3, size))
         nodes = np.zeros(layout.node_offsets[-1])
-        return cls(layout, columns, laid, width, stats.shape[1], scores, shares, nodes, used)
+        return cls(layout, columns, laid, width, stats.shape[1], scores, shares, nodes, posterior)
 
-    def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints, threads: int | None) -> Moments:
+    def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints) -> Moments:
         """First pass: mean of the totals, their covariance for the wanted pairs, entropy."""
         forests = len(self.layout)
         means, second = np.zeros((forests, self.measures)), np.zeros((forests, len(pairs)))
@@ -76,10 +76,9 @@ class ForestBlocked:
             lambda low, high: _posteriors(
                 low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second,
                 self.columns, self.stats, weights * gamma, rows, places,
-                self.scores, self.shares, self.nodes, self.used, means, second, entropy, log_z,
+                self.scores, self.shares, self.nodes, self.posterior, means, second, entropy, log_z,
             ),
             self.layout.edge_offsets,
-            threads,
         )  # fmt: skip
         check_log_z(log_z)
         covariance = np.zeros((self.measures, self.measures))
@@ -88,39 +87,31 @@ class ForestBlocked:
         return Moments(means.sum(axis=0), covariance, float(entropy.sum()))
 
     def feature_sum(
-        self,
-        linear: Floats,
-        quadratic: Floats,
-        pairs: Ints,
-        temperature: float,
-        gamma: float,
-        threads: int | None,
-        start: Floats | None = None,
+        self, credit: StatCredit, pairs: Ints, *, temperature: float, gamma: float, start: Floats | None = None
     ) -> tuple[Floats, Floats]:
         """Second pass: the gradient [D] of linear . mu + tr(W C) - temperature * entropy, and D(e) [E'].
 
-        W [M, M] = `quadratic`, symmetric, zero outside `pairs`; `start` [E'] is added to what each edge is worth.
+        W [M, M] is symmetric, zero outside `pairs`; `start` [E'] is added to what each edge is worth.
         """
-        amounts = np.zeros(len(self.used)) if start is None else start
+        amounts = np.zeros(len(self.posterior)) if start is None else start
         gradients = np.zeros((len(self.layout), self.width))
         active, places = _active(pairs)
-        rows, curves = self._rows(active), np.array([quadratic[a, b] for a, b in pairs])
+        rows, curves = self._rows(active), np.array([credit.quadratic[a, b] for a, b in pairs])
         t = self.layout
         over_ranges(
             lambda low, high: _feature_sum(
                 low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second,
-                self.columns, self.stats, linear, temperature, rows, places, curves,
+                self.columns, self.stats, credit.linear, temperature, rows, places, curves,
                 self.scores, self.shares, self.nodes, amounts, gradients,
             ),
             self.layout.edge_offsets,
-            threads,
         )  # fmt: skip
         return gamma * gradients.sum(axis=0), amounts
 
     def _rows(self, active: Ints) -> Floats:
         """[E', A] these statistics, made once."""
         if self.rows is None or not np.array_equal(self.rows[0], active):
-            rows = np.empty((len(self.used), len(active)), self.stats.dtype)
+            rows = np.empty((len(self.posterior), len(active)), self.stats.dtype)
             _to_rows(self.layout.edge_offsets, self.stats, self.measures, active, rows)
             self.rows = active, rows
         return self.rows[1]

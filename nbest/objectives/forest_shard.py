@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from nbest.base.types import Floats
+from nbest.base.types import Floats, Ints
+from nbest.compute.executors import HeldShard
+from nbest.compute.segments import offsets_of
 from nbest.corpus import Forests
-from nbest.objectives.forest_moments import ForestBlocked
 
 
 @dataclass
-class ForestShard:
+class ForestShard(HeldShard):
     """Forests with features divided by `scale` [D] and statistics [E, M] that add up over the edges of a derivation.
 
     It stands where `Shard` stands for lists, so `Risk` takes both.
@@ -21,13 +21,8 @@ class ForestShard:
 
     forests: Forests
     scale: Floats  # [D], 0 marks a column to leave out
-    stats: Floats  # [E, M]
+    stats: Floats | Ints  # [E, M]
     single: bool = False  # keep features and statistics in float32
-
-    @cached_property
-    def blocked(self) -> ForestBlocked:
-        """Scaled features and statistics, laid out for the kernels."""
-        return ForestBlocked.of(self.forests, self.stats, scale=self.scale, single=self.single)
 
     def dense_and_extra(self, weights: Floats) -> tuple[Floats, Floats]:
         """Forests have dense features only."""
@@ -36,3 +31,11 @@ class ForestShard:
     def with_extra(self, dense: Floats, share: Floats) -> Floats:
         """The gradient as it is."""
         return dense
+
+
+def forest_shards(forests: Forests, scale: Floats, stats: Floats, *, single: bool = False) -> list[ForestShard]:
+    """The shards of forests, with this scale [D] and these statistics [E, M]."""
+    parts = forests.shards()
+    ends = offsets_of(np.array([part.edges for part in parts]))
+    cuts = zip(parts, ends[:-1], ends[1:], strict=True)
+    return [ForestShard(part, scale, stats[low:high], single) for part, low, high in cuts]

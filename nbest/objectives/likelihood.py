@@ -8,25 +8,28 @@ import numpy as np
 
 from nbest.base.types import Floats
 from nbest.compute import segments
+from nbest.objectives.backends import NUMBA, Backend
+from nbest.objectives.penalties import Penalty
 from nbest.objectives.shard import Shard
 
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Minus the log probability of the gold sets, plus a Gaussian prior.
+    """Minus the log probability of the gold sets, plus a penalty (a Gaussian prior).
 
-        value    = - sum_i log sum_{k in G_i} p_ik + sum_d theta_d^2 / (2 sigma_d^2)
-        gradient = sum_i (E_p[f] - E_p[f given k in G_i]) + theta / sigma^2
+        value    = - sum_i log sum_{k in G_i} p_ik + penalty
+        gradient = sum_i (E_p[f] - E_p[f given k in G_i]) + its gradient
 
     G_i are the hypotheses of minimum loss; where several tie, their probabilities are summed.
-    Smith & Eisner (2006), eq. 4 and section 6. Variances `inf` switch the prior off. Cost: two passes over features.
+    Smith & Eisner (2006), eq. 4 and section 6. Cost: two passes over features.
     """
 
-    variance: Floats  # [D], sigma_d^2
+    penalty: Penalty
+    backend: Backend = NUMBA
 
     def moments(self, weights: Floats, shard: Shard) -> float:
         """The log-likelihood of this shard; additive over shards."""
-        scores, offsets = shard.scores(weights), shard.offsets
+        scores, offsets = self.backend.scores(shard, weights), shard.offsets
         golden = np.where(shard.gold, scores, -np.inf)
         every, best = segments.logsumexp(scores, offsets), segments.logsumexp(golden, offsets)
         lengths = segments.lengths(offsets)
@@ -40,8 +43,4 @@ class Likelihood:
 
     def gradient(self, weights: Floats, shard: Shard, credit: None) -> Floats:
         """Gradient of this shard's part, from what `moments` left at the same weights."""
-        return shard.feature_sum(shard.room["residual"])
-
-    def penalty(self, weights: Floats) -> tuple[float, Floats]:
-        """The Gaussian prior and its gradient."""
-        return float((weights**2 / (2.0 * self.variance)).sum()), weights / self.variance
+        return self.backend.weighted_sum(shard, shard.room["residual"])

@@ -1,4 +1,4 @@
-"""The two kernels behind every smooth list objective: posteriors with their moments, and the weighted feature sum.
+"""The two passes of the Numba backend over lists: posteriors with their moments, and the weighted feature sum.
 
 Lists are blocked by segment: features of segment i are `columns[D * offsets[i] : D * offsets[i+1]]`, seen as [D, K_i],
 and statistics likewise as [M, K_i]: each pass reads memory once, in order. Sums over segments are made in blocks of a
@@ -17,6 +17,7 @@ from nbest.compute.compilation import fast_kernel, kernel
 from nbest.compute.intrinsics import fast_exp, fmax
 from nbest.compute.parallel import over_ranges
 from nbest.compute.vectors import add, combine, dot
+from nbest.objectives.backends import Moments, StatCredit
 
 _BLOCK = 32  # segments whose gradients are summed together
 
@@ -52,7 +53,7 @@ class Blocked:
         room = (np.zeros(hypotheses), np.zeros(hypotheses), np.zeros((len(offsets) - 1, stats.shape[1])))
         return cls(columns, laid, offsets, width, stats.shape[1], *room)
 
-    def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints, threads: int | None) -> Moments:
+    def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints) -> Moments:
         """First pass: softmax(gamma * (weights . features + extra)) of every list and the moments of its statistics.
 
         `extra` [H] is what other columns add to the scores (or empty), `pairs` [Q, 2] the covariances wanted.
@@ -68,27 +69,28 @@ class Blocked:
                 self.posterior, self.log_posterior, self.means, second, entropy,
             )  # fmt: skip
 
-        over_ranges(part, self.offsets, threads)
+        over_ranges(part, self.offsets)
         covariance = np.zeros((self.measures, self.measures))
         for (a, b), values in zip(pairs, second.T, strict=True):
             covariance[a, b] = covariance[b, a] = values.sum()
         return Moments(self.means.sum(axis=0), covariance, float(entropy.sum()))
 
     def feature_sum(
-        self, linear: Floats, quadratic: Floats, pairs: Ints, temperature: float, gamma: float, threads: int | None
+        self, credit: StatCredit, pairs: Ints, *, temperature: float, gamma: float, start: Floats | None = None
     ) -> tuple[Floats, Floats]:
         """Second pass: gradient [D] and each hypothesis' share [H] (for other columns) of the credit
 
             c = linear . s + s' W s - 2 sbar' W s + temperature * log p
 
-        at the posteriors of the first pass; W [M, M] = `quadratic`, symmetric, zero outside `pairs`.
+        at the posteriors of the first pass; W [M, M] is symmetric, zero outside `pairs`, c starts at `start` [H].
         """
         count = len(self.offsets) - 1
         blocks = segments.offsets_of(np.full(-(-count // _BLOCK), _BLOCK))
         blocks[-1] = count
-        gradients, share = np.zeros((len(blocks) - 1, self.width)), np.empty(len(self.posterior))
-        slopes = linear - 2.0 * (self.means @ quadratic)
-        curves = np.array([quadratic[a, b] * (1.0 if a == b else 2.0) for a, b in pairs])
+        gradients = np.zeros((len(blocks) - 1, self.width))
+        share = np.zeros(len(self.posterior)) if start is None else start
+        slopes = credit.linear - 2.0 * (self.means @ credit.quadratic)
+        curves = np.array([credit.quadratic[a, b] * (1.0 if a == b else 2.0) for a, b in pairs])
         longest = int(segments.lengths(self.offsets).max(initial=0))
         own = _own_pairs(pairs, self.measures)
 
@@ -98,20 +100,8 @@ class Blocked:
                 gamma, longest, self.posterior, self.log_posterior, share, gradients,
             )  # fmt: skip
 
-        over_ranges(part, self.offsets[blocks], threads)
+        over_ranges(part, self.offsets[blocks])
         return gradients.sum(axis=0), share
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Additive over shards: expected totals [M], their covariance [M, M] (only the wanted pairs), entropy in nats."""
-
-    mean: Floats
-    covariance: Floats
-    entropy: float
-
-    def __add__(self, other: Moments) -> Moments:
-        return Moments(self.mean + other.mean, self.covariance + other.covariance, self.entropy + other.entropy)
 
 
 def _own_pairs(pairs: Ints, measures: int) -> Ints:
@@ -267,7 +257,6 @@ def _feature_sum(
                 continue
             credit = share[start:end]
             p = posterior[start:end]
-            credit[:] = 0.0
             s = stats[start * measures : end * measures].reshape((measures, size))
             for j in range(measures):
                 curve = curves[own[j]] if own[j] >= 0 else 0.0

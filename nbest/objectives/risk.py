@@ -12,25 +12,18 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute.jets import expand
+from nbest.objectives.backends import NUMBA, Backend, Moments, StatCredit
 from nbest.objectives.forest_shard import ForestShard
-from nbest.objectives.moments import Moments
+from nbest.objectives.penalties import NO_PENALTY, Penalty
 from nbest.objectives.shard import Shard
-
-
-@dataclass(frozen=True)
-class Credit:
-    """What the second pass needs: dJ/dp_ik = linear . s + s' quadratic s - 2 sbar' quadratic s + ..."""
-
-    linear: Floats  # [M]
-    quadratic: Floats  # [M, M]
 
 
 @dataclass(frozen=True)
 class Risk:
     """Minus the expected smooth metric of the corpus, minus temperature times entropy; minimised.
 
-        value    = -(m(mu) + 1/2 tr(Q(mu) V)) - T H(p) + sum_d theta_d^2 / (2 sigma_d^2),   p = softmax(gamma theta . f)
-        gradient = gamma sum_i sum_k p_ik (c_ik - cbar_i) f_ik + theta / sigma^2
+        value    = -(m(mu) + 1/2 tr(Q(mu) V)) - T H(p) + penalty,   p = softmax(gamma theta . f)
+        gradient = gamma sum_i sum_k p_ik (c_ik - cbar_i) f_ik + gradient of the penalty
         credit c = -(u . s + s' W s - 2 sbar' W s) + T log p,    W = Q/2,  u = dm/dmu + 1/2 d tr(Q V)/dmu
 
     m is the metric's `smooth` formula of totals (log BLEU, log F, minus the error rate, ...), mu and V mean and
@@ -45,10 +38,10 @@ class Risk:
     order: int = 2
     temperature: float = 0.0
     gamma: float = 1.0
-    variance: Floats | float = np.inf  # sigma^2 of the penalty, in units of scaled features
+    penalty: Penalty = NO_PENALTY
     alpha: float | None = None  # BLEU's sigmoid brevity penalty
     segments: int = 1  # of the corpus, for `alpha`
-    threads: int | None = None
+    backend: Backend = NUMBA
 
     def __post_init__(self) -> None:
         if self.order not in (1, 2):
@@ -56,8 +49,6 @@ class Risk:
         for name in ("temperature", "gamma"):
             if not getattr(self, name) >= 0:
                 raise ParameterError(f"'{name}' of Risk must be >= 0, got {getattr(self, name)}")
-        if not (np.asarray(self.variance) > 0).all():
-            raise ParameterError(f"'variance' of Risk must be > 0, got {self.variance}")
         if not hasattr(self.metric, "smooth"):
             raise CapabilityError(f"Risk needs a smooth formula (`smooth`) of the metric; {self.metric.name} has none")
         if self.alpha is not None and "alpha" not in signature(self.metric.smooth).parameters:
@@ -71,34 +62,26 @@ class Risk:
 
     def moments(self, weights: Floats, shard: Shard | ForestShard) -> Moments:
         """Expected totals, their covariance and the entropy; additive over shards."""
-        dense, extra = shard.dense_and_extra(weights)
-        return shard.blocked.posteriors(dense, self.gamma, extra, self._pairs(), self.threads)
+        return self.backend.posteriors(shard, weights, self.gamma, self._pairs())
 
     def _pairs(self) -> Ints:
         if self.order == 1:
             return np.zeros((0, 2), np.int64)
         return _curved(self.metric, self.alpha is not None)
 
-    def combine(self, moments: Moments) -> tuple[float, Credit]:
+    def combine(self, moments: Moments) -> tuple[float, StatCredit]:
         """Corpus value and credit."""
         found = expand(self.formula, moments.mean, None if self.order == 1 else moments.covariance)
         if self.order == 1:
             quadratic = np.zeros_like(found.hessian)
-            return -found.value - self.temperature * moments.entropy, Credit(-found.gradient, quadratic)
+            return -found.value - self.temperature * moments.entropy, StatCredit(-found.gradient, quadratic)
         value = found.value + 0.5 * float((found.hessian * moments.covariance).sum())
-        credit = Credit(-(found.gradient + 0.5 * found.third), -0.5 * found.hessian)
+        credit = StatCredit(-(found.gradient + 0.5 * found.third), -0.5 * found.hessian)
         return -value - self.temperature * moments.entropy, credit
 
-    def gradient(self, weights: Floats, shard: Shard | ForestShard, credit: Credit) -> Floats:
+    def gradient(self, weights: Floats, shard: Shard | ForestShard, credit: StatCredit) -> Floats:
         """Gradient of this shard's part, at the posteriors that `moments` left."""
-        dense, share = shard.blocked.feature_sum(
-            credit.linear, credit.quadratic, self._pairs(), self.temperature, self.gamma, self.threads
-        )
-        return shard.with_extra(dense, share)
-
-    def penalty(self, weights: Floats) -> tuple[float, Floats]:
-        """The quadratic penalty and its gradient."""
-        return float((weights**2 / (2.0 * self.variance)).sum()), weights / self.variance
+        return self.backend.feature_sum(shard, credit, self._pairs(), temperature=self.temperature, gamma=self.gamma)
 
 
 @lru_cache(maxsize=64)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
+from nbest.compute.executors import HeldShard
 from nbest.corpus import NBest
-from nbest.objectives.moments import Blocked
 
 
 @dataclass
-class Shard:
-    """Features [H, D + D'] divided by `scale` [D + D'], with offsets and losses."""
+class Shard(HeldShard):
+    """Lists with features [H, D + D'] divided by `scale` [D + D'], and losses."""
 
     corpus: NBest
     scale: Floats  # [D + D'], 0 marks a column to leave out
     losses: Floats  # [H]
-    single: bool = False  # keep the blocked features in float32
-    room: dict[str, Floats] = field(default_factory=dict)  # what pass one leaves for pass two
+    single: bool = False  # let a backend keep features in float32
 
     @property
     def offsets(self) -> Ints:
@@ -41,13 +40,6 @@ class Shard:
         scores = self.corpus.features @ plain[:width]
         return scores if self.corpus.sparse is None else scores + self.corpus.sparse @ plain[width:]
 
-    @cached_property
-    def blocked(self) -> Blocked:
-        """Scaled dense features and statistics, laid out for the kernels."""
-        stats, _ = self.corpus.need_stats()
-        scale = self.scale[: self.corpus.features.shape[1]]
-        return Blocked.of(self.corpus.features, stats, self.offsets, scale=scale, single=self.single)
-
     def dense_and_extra(self, weights: Floats) -> tuple[Floats, Floats]:
         """Weights of the scaled dense columns, and what the sparse ones add to scores ([0] without any)."""
         width = self.corpus.features.shape[1]
@@ -65,12 +57,19 @@ class Shard:
         total = self.corpus.sparse.T @ share
         return np.concatenate([dense, np.divide(total, scale, out=np.zeros(len(scale)), where=scale > 0)])
 
-    def feature_sum(self, amounts: Floats) -> Floats:
+    def weighted_sum(self, amounts: Floats) -> Floats:
         """[D + D'] sum over hypotheses of amount * scaled features."""
         total = amounts @ self.corpus.features
         if self.corpus.sparse is not None:
             total = np.concatenate([total, self.corpus.sparse.T @ amounts])
         return np.divide(total, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+
+
+def list_shards(corpus: NBest, scale: Floats, losses: Floats, *, single: bool = False) -> list[Shard]:
+    """The shards of lists, with this scale [D + D'] and these losses [H]."""
+    parts = corpus.shards()
+    ends = segments.offsets_of(np.array([part.hypotheses for part in parts]))
+    return [Shard(part, scale, losses[a:b], single) for part, a, b in zip(parts, ends[:-1], ends[1:], strict=True)]
 
 
 def scales(corpus: NBest, dense: Floats) -> Floats:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from nbest.base.errors import ParameterError
-from nbest.base.types import Floats
+from nbest.base.types import Floats, Ints
+from nbest.compute.executors import executor_of
 from nbest.corpus import NBest
-from nbest.objectives import Shard
-from nbest.objectives.moments import Moments
+from nbest.objectives.backends import NUMBA, Moments
+from nbest.objectives.shard import Shard, list_shards
 
 
 class Expected:
@@ -29,7 +32,7 @@ class Expected:
             raise ParameterError(f"'order' of an expected metric must be 1 or 2, got {order}")
         stats, self.metric = corpus.need_stats()
         width = len(corpus.feature_names) + len(corpus.sparse_names)
-        self.shard = Shard(corpus, np.ones(width), np.zeros(corpus.hypotheses))
+        self.shards = list_shards(corpus, np.ones(width), np.zeros(corpus.hypotheses))
         self.least = np.where((stats >= 0).all(axis=0), 0.0, -np.inf)
         count = stats.shape[1] if order == 2 else 0
         self.pairs = np.stack(np.triu_indices(count), axis=1).astype(np.int64)
@@ -37,8 +40,8 @@ class Expected:
 
     def moments(self, weights: Floats, gamma: float) -> Moments:
         """Mean and covariance of the totals, and the entropy; `weights` [D + D'] in the features' own units."""
-        dense, extra = self.shard.dense_and_extra(weights)
-        return self.shard.blocked.posteriors(dense, gamma, extra, self.pairs, self.threads)
+        found = executor_of(self.threads).map(partial(_moments, weights, gamma, self.pairs), self.shards)
+        return sum(found[1:], start=found[0])
 
     def score(self, moments: Moments) -> float:
         """The expected metric."""
@@ -49,3 +52,7 @@ class Expected:
         roots = (directions * np.sqrt(np.maximum(spread, 0.0))).T  # [M, M], a row a direction
         points = np.maximum(np.concatenate([moments.mean + roots, moments.mean - roots]), self.least)
         return middle + 0.5 * float((self.metric.score(points) - middle).sum())
+
+
+def _moments(weights: Floats, gamma: float, pairs: Ints, shard: Shard) -> Moments:
+    return NUMBA.posteriors(shard, weights, gamma, pairs)

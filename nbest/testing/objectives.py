@@ -10,6 +10,7 @@ import numpy as np
 
 from nbest.base.types import Floats
 from nbest.compute import segments
+from nbest.compute.executors import Executor, Serial, Threads
 from nbest.corpus import NBest
 from nbest.objectives import value_and_gradient
 from nbest.objectives.base import Objective
@@ -38,9 +39,11 @@ def check_objective(make: Make, corpus: NBest | None = None, *, seed: int = 1, k
             check(make, lists, weights)
 
 
-def _both(make: Make, parts: Sequence[NBest], weights: Floats, threads: int = 1) -> tuple[float, Floats]:
+def _both(
+    make: Make, parts: Sequence[NBest], weights: Floats, executor: Executor | None = None
+) -> tuple[float, Floats]:
     objective, shards = make(parts)
-    value, gradient = value_and_gradient(objective, weights, shards, threads)
+    value, gradient = value_and_gradient(objective, weights, shards, executor or Serial())
     assert np.shape(gradient) == weights.shape, f"gradient must have shape {weights.shape}, got {np.shape(gradient)}"
     assert np.isfinite(value), f"value must be finite, got {value} at {weights}"
     assert np.isfinite(gradient).all(), f"gradient must be finite, got {gradient} at {weights}"
@@ -74,7 +77,7 @@ def _check_shards(make: Make, corpus: NBest, weights: Floats) -> None:
         parts = [corpus.select(part) for part in np.array_split(np.arange(len(corpus)), count)]
         _same(_both(make, parts, weights), whole, f"{count} shards must add up to the whole")
         _same(_both(make, parts[::-1], weights), whole, f"{count} shards in another order")
-        one, two = _both(make, parts, weights), _both(make, parts, weights, threads=2)
+        one, two = _both(make, parts, weights), _both(make, parts, weights, Threads(2))
         assert one[0] == two[0], "the value must not depend on the number of threads"
         assert np.array_equal(one[1], two[1]), "the gradient must not depend on the number of threads"
 
@@ -124,7 +127,7 @@ def _check_one_hypothesis(make: Make, corpus: NBest, weights: Floats) -> None:
     place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)
     single = corpus.keep(place == 0)
     objective, shards = make([single])
-    _, gradient = value_and_gradient(objective, weights, shards, 1)
+    _, gradient = value_and_gradient(objective, weights, shards, Serial())
     slope = objective.penalty(weights)[1]
     assert np.allclose(gradient, slope, rtol=0, atol=1e-9), "lists of one hypothesis must add nothing to the gradient"
 

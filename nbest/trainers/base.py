@@ -28,8 +28,9 @@ from nbest.forests.posteriors import posteriors
 from nbest.forests.scale import forest_scale
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
-from nbest.objectives import Likelihood, Shard, scales, value_and_gradient
-from nbest.objectives.forest_shard import ForestShard
+from nbest.objectives import Likelihood, Quadratic, Shard, scales, value_and_gradient
+from nbest.objectives.forest_shard import ForestShard, forest_shards
+from nbest.objectives.shard import list_shards
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
 from nbest.trainers.differing import STRINGS, losses_differ, strings_differ
@@ -91,10 +92,10 @@ class Problem(_Scaled):
         dense = None if self.corpus.sparse is None else self.corpus.feature_names
         return LogLinear(dict(zip(self.names, self.plain(scaled).tolist(), strict=True)), dense=dense)
 
-    def shard(self) -> Shard:
-        """The whole corpus as one shard with the metric's losses; large ones keep their features in float32."""
+    def shards(self) -> list[Shard]:
+        """The shards of the corpus, with the metric's losses; large corpora keep their features in float32."""
         single = self.corpus.features.size > SINGLE
-        return Shard(self.corpus, self.scale, self.metric.losses(self.stats), single=single)
+        return list_shards(self.corpus, self.scale, self.metric.losses(self.stats), single=single)
 
     def totals(self, scaled: Floats) -> Floats:
         """[M] statistics of the hypotheses that these weights choose."""
@@ -156,10 +157,10 @@ class ForestProblem(_Scaled):
             f"{self.metric.name} does not add up over the edges of a forest; train on lists of its best strings"
         )
 
-    def shard(self) -> ForestShard:
-        """All forests as one shard; large ones keep their features in float32."""
+    def shards(self) -> list[ForestShard]:
+        """The shards of the forests; large corpora keep their features in float32."""
         forests, stats = self.additive
-        return ForestShard(forests, self.scale, stats, single=forests.features.size > SINGLE)
+        return forest_shards(forests, self.scale, stats, single=forests.features.size > SINGLE)
 
     def totals(self, scaled: Floats) -> Floats:
         """[M] statistics, as sums over edges, of the best derivations under these weights."""
@@ -332,7 +333,7 @@ def calibration(problem: Problem, scaled: Floats) -> float:
         feature_names=("score",),
         ids=problem.corpus.ids,
     )
-    shard = Shard(column, np.ones(1), problem.metric.losses(problem.stats))
-    objective = Likelihood(np.array([1e6]))  # a prior so weak that it only matters where lists are separable
-    best = lbfgs(lambda w: value_and_gradient(objective, w, [shard]), np.array([1.0]), iterations=50, tolerance=1e-6)
+    shards = list_shards(column, np.ones(1), problem.metric.losses(problem.stats))
+    objective = Likelihood(Quadratic(1e6))  # a prior so weak that it only matters where lists are separable
+    best = lbfgs(lambda w: value_and_gradient(objective, w, shards), np.array([1.0]), iterations=50, tolerance=1e-6)
     return float(np.clip(best.weights[0], 1e-3, 1e3)) / spread

@@ -15,7 +15,7 @@ from nbest.features.kernels import em
 from nbest.features.kernels.mixture import Mixture, padded_rows
 from nbest.features.kernels.posteriors import largest, posteriors
 from nbest.features.kernels.reestimate import Means
-from nbest.objectives import Likelihood
+from nbest.objectives import NO_PENALTY, Likelihood
 from nbest.objectives.risk import Risk
 from nbest.testing import toy_lists, with_scaled
 
@@ -376,7 +376,7 @@ def test_the_slope_by_means_is_the_finite_difference(name):
         "risk": Risk(corpus.metric),
         "annealed": Risk(corpus.metric, gamma=1.7, temperature=0.3),
         "bleu": Risk(corpus.metric),
-        "likelihood": Likelihood(np.inf),
+        "likelihood": Likelihood(NO_PENALTY),
     }[name]
     recipe, _, means = problem(objective, corpus, top=5, tolerance=0.0)
     value, slope = means.value_and_slope(recipe["means"])

@@ -8,7 +8,7 @@ import pytest
 from nbest.compute import segments
 from nbest.forests.derivations import forests_of
 from nbest.metrics import BLEU, make_metric
-from nbest.objectives import OBJECTIVES, CoBLEU, Likelihood, Shard
+from nbest.objectives import NO_PENALTY, OBJECTIVES, CoBLEU, Likelihood, Quadratic, Shard
 from nbest.objectives.cobleu import NgramShard
 from nbest.objectives.risk import Risk
 from nbest.testing import check_objective, toy_lists
@@ -20,7 +20,7 @@ def maker(kind, variance=2.0, scale=1.0):
     def make(parts):
         width = len(parts[0].feature_names) + len(parts[0].sparse_names)
         shards = [Shard(part, np.full(width, scale), part.metric.losses(part.stats)) for part in parts]
-        return kind(np.full(width, variance)), shards
+        return kind(Quadratic(np.full(width, variance))), shards
 
     return make
 
@@ -31,7 +31,7 @@ def risk(**options):
     def make(parts):
         width = len(parts[0].feature_names) + len(parts[0].sparse_names)
         shards = [Shard(part, np.ones(width), part.metric.losses(part.stats)) for part in parts]
-        return Risk(parts[0].metric, variance=np.full(width, 2.0), **options), shards
+        return Risk(parts[0].metric, penalty=Quadratic(np.full(width, 2.0)), **options), shards
 
     return make
 
@@ -40,7 +40,7 @@ def cobleu(parts):
     """CoBLEU on the lists as forests, with 2-grams so that every order matches somewhere."""
     width, metric = len(parts[0].feature_names), BLEU(tokenize="none", max_ngram_order=2)
     shards = [NgramShard.of(forests_of(part), metric, np.ones(width)) for part in parts]
-    return CoBLEU(2, variance=np.full(width, 2.0), temperature=0.01, gamma=1.5), shards
+    return CoBLEU(2, penalty=Quadratic(np.full(width, 2.0)), temperature=0.01, gamma=1.5), shards
 
 
 FACTORIES = {"cobleu": cobleu, "likelihood": maker(Likelihood), "risk": risk()}
@@ -77,9 +77,14 @@ class WrongSign(Likelihood):
         return -super().gradient(weights, shard, credit)
 
 
+class NoGradient(Quadratic):
+    def __call__(self, weights):
+        return super().__call__(weights)[0], np.zeros_like(weights)
+
+
 class NoPriorGradient(Likelihood):
-    def penalty(self, weights):
-        return super().penalty(weights)[0], np.zeros_like(weights)
+    def __init__(self, penalty):
+        super().__init__(NoGradient(penalty.variance))
 
 
 class MeanOverSegments(Likelihood):
@@ -94,13 +99,16 @@ class MeanOverSegments(Likelihood):
 
 class PriorInEveryShard(Likelihood):
     def moments(self, weights, shard):
-        return super().moments(weights, shard) - super().penalty(weights)[0]
+        return super().moments(weights, shard) - PRIOR(weights)[0]
 
     def gradient(self, weights, shard, credit):
-        return super().gradient(weights, shard, credit) + super().penalty(weights)[1]
+        return super().gradient(weights, shard, credit) + PRIOR(weights)[1]
 
-    def penalty(self, weights):
-        return 0.0, np.zeros_like(weights)
+    def __init__(self, penalty):
+        super().__init__(NO_PENALTY)
+
+
+PRIOR = Quadratic(2.0)
 
 
 class Unnormalised(Likelihood):
@@ -120,7 +128,7 @@ class FirstIsGold(Likelihood):
         return super().moments(weights, Fake(shard, first))
 
     def gradient(self, weights, shard, credit):
-        return shard.feature_sum(shard.room["residual"])
+        return shard.weighted_sum(shard.room["residual"])
 
 
 class Fake:
@@ -176,7 +184,7 @@ class OneThread(Likelihood):
 
     def gradient(self, weights, shard, credit):
         kept = ROOM["residual"]
-        return shard.feature_sum(kept if len(kept) == shard.corpus.hypotheses else np.zeros(shard.corpus.hypotheses))
+        return shard.weighted_sum(kept if len(kept) == shard.corpus.hypotheses else np.zeros(shard.corpus.hypotheses))
 
 
 ROOM = {}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import lists
 
-from nbest.objectives import Likelihood, Shard, scales, value_and_gradient
+from nbest.objectives import Likelihood, Quadratic, Shard, scales, value_and_gradient
 from nbest.testing import toy_lists
 
 weights_of_two = st.lists(st.floats(-3, 3), min_size=2, max_size=2).map(np.array)
@@ -34,7 +34,7 @@ def by_enumeration(corpus, weights, variance):
 @given(lists(), weights_of_two, st.lists(st.sampled_from([0.25, 1.0, math.inf]), min_size=2, max_size=2))
 def test_value_and_gradient(corpus, weights, variance):
     shard = Shard(corpus, np.ones(2), corpus.metric.losses(corpus.stats))
-    value, slope = value_and_gradient(Likelihood(np.array(variance)), weights, [shard])
+    value, slope = value_and_gradient(Likelihood(Quadratic(np.array(variance))), weights, [shard])
     expected = by_enumeration(corpus, weights, variance)
     assert value == pytest.approx(expected[0], rel=1e-9, abs=1e-9)
     np.testing.assert_allclose(slope, expected[1], rtol=1e-9, atol=1e-9)
@@ -44,7 +44,7 @@ def test_value_and_gradient(corpus, weights, variance):
 @given(lists(), weights_of_two)
 def test_scaled_columns(corpus, weights):
     """Weights are in units of scaled features; a scale of 0 leaves a column out."""
-    objective, losses = Likelihood(np.full(2, np.inf)), corpus.metric.losses(corpus.stats)
+    objective, losses = Likelihood(Quadratic(np.full(2, np.inf))), corpus.metric.losses(corpus.stats)
     plain = value_and_gradient(objective, weights / [2.0, 0.5], [Shard(corpus, np.ones(2), losses)])
     scaled = value_and_gradient(objective, weights, [Shard(corpus, np.array([2.0, 0.5]), losses)])
     assert scaled[0] == pytest.approx(plain[0], rel=1e-9, abs=1e-9)
@@ -62,7 +62,8 @@ def test_sparse_columns_count_as_dense_ones():
     weights = np.linspace(-1, 1, 11)
     losses = corpus.metric.losses(corpus.stats)
     found, expected = (
-        value_and_gradient(Likelihood(np.ones(11)), weights, [Shard(c, np.ones(11), losses)]) for c in (corpus, dense)
+        value_and_gradient(Likelihood(Quadratic(np.ones(11))), weights, [Shard(c, np.ones(11), losses)])
+        for c in (corpus, dense)
     )
     assert found[0] == pytest.approx(expected[0], rel=1e-12)
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-9)
@@ -79,6 +80,8 @@ def test_large_weights_stay_finite():
     corpus = toy_lists()
     shard = Shard(corpus, np.ones(3), corpus.metric.losses(corpus.stats))
     for size in (1e3, 1e8, 1e15):
-        value, slope = value_and_gradient(Likelihood(np.full(3, np.inf)), np.array([size, size, size]), [shard])
+        value, slope = value_and_gradient(
+            Likelihood(Quadratic(np.full(3, np.inf))), np.array([size, size, size]), [shard]
+        )
         assert np.isfinite(value)
         assert np.isfinite(slope).all()

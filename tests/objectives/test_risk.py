@@ -17,6 +17,7 @@ from strategies import lists
 
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.compute import segments
+from nbest.compute.executors import Serial, Threads
 from nbest.compute.jets import expand
 from nbest.corpus import NBest, Texts
 from nbest.metrics import (
@@ -38,9 +39,9 @@ from nbest.metrics import (
 )
 from nbest.metrics.rates import FLOOR
 from nbest.model.loglinear import LogLinear
-from nbest.objectives import Risk, Shard, value_and_gradient
+from nbest.objectives import Quadratic, Risk, Shard, value_and_gradient
+from nbest.objectives.backends import NUMBA, StatCredit
 from nbest.objectives.moments import Blocked
-from nbest.objectives.risk import Credit
 from nbest.testing import check_objective, toy_lists
 from nbest.testing.corpora import as_read_by
 
@@ -176,9 +177,9 @@ def slope_by_differences(function, weights, step):
 
 def check_slope(risk, weights, corpus, scale=1.0, step=None):
     shard = shard_of(corpus, scale)
-    _, found = value_and_gradient(risk, weights, [shard], 1)
+    _, found = value_and_gradient(risk, weights, [shard], Serial())
     step = (3e-3 if step is None else step) / max(1.0, risk.gamma)
-    expected = slope_by_differences(lambda w: value_and_gradient(risk, w, [shard], 1)[0], weights, step)
+    expected = slope_by_differences(lambda w: value_and_gradient(risk, w, [shard], Serial())[0], weights, step)
     assert np.abs(found - expected).max() <= 1e-6 * np.abs(expected).max() + 1e-9, f"{found}, expected {expected}"
 
 
@@ -206,7 +207,7 @@ def test_gradient_with_penalties_and_scales(case, features):
     each = np.linspace(0.5, 3.0, width_of(corpus))
     each[0] = np.inf
     for variance in (2.0, each):
-        risk = Risk(metric, variance=variance, temperature=0.2, **options)
+        risk = Risk(metric, penalty=Quadratic(variance), temperature=0.2, **options)
         check_slope(risk, weights_for(corpus, 3), corpus, 0.5, step=5e-4 if options.get("alpha", 0) > 10 else None)
         value, slope = risk.penalty(np.ones(width_of(corpus)))
         assert value == pytest.approx(np.sum(1 / (2 * variance * np.ones(width_of(corpus)))))
@@ -223,8 +224,8 @@ def test_value_against_plain_python(case, references):
         mean, covariance, entropy = plain_moments(corpus, weights, gamma)
         prior = float((weights**2).sum()) / 6
         for order in (1, 2):
-            risk = Risk(metric, order=order, temperature=temperature, gamma=gamma, variance=3.0, **options)
-            found, _ = value_and_gradient(risk, weights, [shard_of(corpus)], 1)
+            risk = Risk(metric, order=order, temperature=temperature, gamma=gamma, penalty=Quadratic(3.0), **options)
+            found, _ = value_and_gradient(risk, weights, [shard_of(corpus)], Serial())
             expected = float(risk.formula(list(mean)))
             expected += 0.5 * curvature(risk.formula, mean, covariance) if order == 2 else 0.0
             assert found == pytest.approx(-expected - temperature * entropy + prior, rel=1e-6, abs=1e-7)
@@ -263,7 +264,7 @@ def test_value_by_hand(name):
         weights = weights_for(corpus, seed)
         mean, covariance, _ = plain_moments(corpus, weights, 1.0)
         branches.add(mean[1] > mean[0])
-        found, _ = value_and_gradient(Risk(metric), weights, [shard_of(corpus)], 1)
+        found, _ = value_and_gradient(Risk(metric), weights, [shard_of(corpus)], Serial())
         assert found == pytest.approx(-by_hand(name, mean, covariance), rel=1e-10)
     assert name != "bleu" or branches == {True, False}  # too short and long enough
 
@@ -288,7 +289,7 @@ def test_linear_formulas_are_exact(case, order):
         corpus = corpus_of(metric, seed, count=6, longest=4)
         weights = weights_for(corpus, seed)
         for gamma in (0.0, 1.0, 4.0):
-            found, _ = value_and_gradient(Risk(metric, order=order, gamma=gamma), weights, [shard_of(corpus)], 1)
+            found, _ = value_and_gradient(Risk(metric, order=order, gamma=gamma), weights, [shard_of(corpus)], Serial())
             assert found == pytest.approx(-exactly(corpus, weights, gamma), rel=1e-10)
 
 
@@ -324,7 +325,7 @@ def test_the_second_order_gains_as_the_corpus_grows(metric):
             weights = weights_for(corpus, seed)
             exact = -exact_by_totals(corpus, weights)
             for order in (1, 2):
-                found, _ = value_and_gradient(Risk(metric, order=order), weights, [shard_of(corpus)], 1)
+                found, _ = value_and_gradient(Risk(metric, order=order), weights, [shard_of(corpus)], Serial())
                 gaps[count][order].append(abs(found - exact))
     medians = {count: {order: np.median(gap) for order, gap in by.items()} for count, by in gaps.items()}
     assert medians[20][2] < medians[5][2]
@@ -349,7 +350,7 @@ def test_tiny_corpora(corpus, weights, order, temperature):
     mean, covariance, entropy = plain_moments(corpus, weights, 1.0)
     assume(not isinstance(corpus.metric, BLEU) or abs(mean[0] - mean[1]) > 0.05)  # the kink of the brevity penalty
     risk = Risk(corpus.metric, order=order, temperature=temperature)
-    found, _ = value_and_gradient(risk, weights, [shard_of(corpus)], 1)
+    found, _ = value_and_gradient(risk, weights, [shard_of(corpus)], Serial())
     expansion = expand(risk.formula, mean)
     expected = expansion.value + (0.5 * float((expansion.hessian * covariance).sum()) if order == 2 else 0.0)
     assert found == pytest.approx(-expected - temperature * entropy, rel=1e-9, abs=1e-9)
@@ -366,11 +367,11 @@ def test_gamma_zero_is_uniform(case, order):
     corpus = corpus_of(metric, 5)
     shard = shard_of(corpus)
     risk = Risk(metric, order=order, gamma=0.0, temperature=0.3, **options)
-    value, slope = value_and_gradient(risk, weights_for(corpus), [shard], 1)
+    value, slope = value_and_gradient(risk, weights_for(corpus), [shard], Serial())
     assert not slope.any()
-    assert value == value_and_gradient(replace(risk, gamma=1.0), np.zeros(3), [shard], 1)[0]
+    assert value == value_and_gradient(replace(risk, gamma=1.0), np.zeros(3), [shard], Serial())[0]
     sizes = corpus.lengths[corpus.lengths > 0]
-    np.testing.assert_allclose(shard.blocked.posterior, np.repeat(1 / sizes, sizes), rtol=1e-14)
+    np.testing.assert_allclose(NUMBA.posterior(shard), np.repeat(1 / sizes, sizes), rtol=1e-14)
     assert risk.moments(weights_for(corpus), shard).entropy == pytest.approx(np.log(sizes).sum())
 
 
@@ -384,7 +385,7 @@ def test_gamma_without_end_is_the_one_best(case, order):
         choice = LogLinear(dict(zip(corpus.feature_names, weights, strict=True))).predict(corpus)
         for gamma in (1e5, 1e6):
             risk = Risk(metric, order=order, gamma=gamma, **options)
-            value, slope = value_and_gradient(risk, weights, [shard_of(corpus)], 1)
+            value, slope = value_and_gradient(risk, weights, [shard_of(corpus)], Serial())
             assert value == pytest.approx(-float(risk.formula(list(corpus.totals(choice)))), rel=1e-9)
             assert np.abs(slope).max() < 1e-9
 
@@ -398,8 +399,8 @@ def test_one_hypothesis_a_list_gives_no_gradient(case, features):
     single = corpus.keep(place == 0)
     weights = weights_for(corpus)
     for order in (1, 2):
-        risk = Risk(metric, order=order, temperature=2.0, variance=4.0, **options)
-        value, slope = value_and_gradient(risk, weights, [shard_of(single)], 1)
+        risk = Risk(metric, order=order, temperature=2.0, penalty=Quadratic(4.0), **options)
+        value, slope = value_and_gradient(risk, weights, [shard_of(single)], Serial())
         np.testing.assert_allclose(slope, weights / 4, rtol=0, atol=1e-12)
         totals = list(single.stats.sum(axis=0))
         assert value == pytest.approx(-float(risk.formula(totals)) + float(weights @ weights) / 8, rel=1e-12)
@@ -414,7 +415,7 @@ def test_threads_change_no_bit(metric, features):
     corpus = corpus_of(metric, 7, count=150, longest=9, features=features)
     weights = weights_for(corpus, 7)
     found = [
-        value_and_gradient(Risk(metric, temperature=0.1, threads=threads), weights, [shard_of(corpus)], 1)
+        value_and_gradient(Risk(metric, temperature=0.1), weights, [shard_of(corpus)], Threads(threads))
         for threads in (1, 2, 3)
     ]
     for value, slope in found[1:]:
@@ -427,11 +428,11 @@ def test_shards_add_up(case):
     metric, options = CASES[case]
     corpus = corpus_of(metric, 8, count=20, features="mixed")
     weights = weights_for(corpus, 8)
-    risk = Risk(metric, temperature=0.1, variance=2.0, **options)
-    whole = value_and_gradient(risk, weights, [shard_of(corpus)], 1)
+    risk = Risk(metric, temperature=0.1, penalty=Quadratic(2.0), **options)
+    whole = value_and_gradient(risk, weights, [shard_of(corpus)], Serial())
     for count in (2, 7, 20):
         parts = [shard_of(corpus.select(part)) for part in np.array_split(np.arange(20), count)]
-        value, slope = value_and_gradient(risk, weights, parts, 2)
+        value, slope = value_and_gradient(risk, weights, parts, Threads(2))
         assert value == pytest.approx(whole[0], rel=1e-12)
         np.testing.assert_allclose(slope, whole[1], rtol=1e-10, atol=1e-12)
 
@@ -472,7 +473,7 @@ def check_kernels(seed, offsets, width, measures, kind, whole, with_extra):
     np.testing.assert_allclose(rows, features - np.repeat(own, lengths, axis=0), atol=4 * np.finfo(kind).eps)
     features = rows  # as the kernels see them
     assert blocked.stats.dtype == (np.int16 if whole or not count else np.float64)
-    found = blocked.posteriors(weights, gamma, extra, pairs, 2)
+    found = blocked.posteriors(weights, gamma, extra, pairs)
     p, log_p, means, covariance = numpy_posteriors(features, stats, offsets, weights, gamma, extra if with_extra else 0)
     np.testing.assert_allclose(blocked.posterior, p, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(blocked.log_posterior, log_p, rtol=1e-11, atol=1e-11)
@@ -482,7 +483,7 @@ def check_kernels(seed, offsets, width, measures, kind, whole, with_extra):
     assert found.entropy == pytest.approx(-float(p @ log_p), rel=1e-11, abs=1e-11)
     linear, curve = rng.normal(size=measures), rng.normal(size=(measures, measures))
     curve = curve + curve.T
-    total, share = blocked.feature_sum(linear, curve, pairs, temperature, gamma, 2)
+    total, share = blocked.feature_sum(StatCredit(linear, curve), pairs, temperature=temperature, gamma=gamma)
     own = np.repeat(means, segments.lengths(offsets), axis=0)
     credit = stats @ linear + ((stats - 2 * own) @ curve * stats).sum(axis=1) + temperature * log_p
     average = np.repeat(segments.sums(p * credit, offsets), segments.lengths(offsets))
@@ -522,7 +523,7 @@ def test_large_statistics_are_not_narrowed():
 
 def finite(risk, weights, corpus):
     with np.errstate(all="raise", under="ignore"):
-        value, slope = value_and_gradient(risk, weights, [shard_of(corpus)], 2)
+        value, slope = value_and_gradient(risk, weights, [shard_of(corpus)], Threads(2))
     assert np.isfinite(value)
     assert np.isfinite(slope).all()
     return value, slope
@@ -587,13 +588,17 @@ def test_a_high_temperature_pulls_to_the_uniform_distribution():
         ({"order": 3}, "'order' of Risk must be 1 or 2, got 3"),
         ({"gamma": -1.0}, "'gamma' of Risk must be >= 0, got -1.0"),
         ({"temperature": float("nan")}, "'temperature' of Risk must be >= 0, got nan"),
-        ({"variance": 0.0}, "'variance' of Risk must be > 0"),
-        ({"variance": np.array([1.0, -1.0])}, "'variance' of Risk must be > 0"),
     ],
 )
 def test_parameters(options, reason):
     with pytest.raises(ParameterError, match=reason):
         Risk(WER(), **options)
+
+
+@pytest.mark.parametrize("variance", [0.0, np.array([1.0, -1.0]), np.nan])
+def test_variances_of_penalties(variance):
+    with pytest.raises(ParameterError, match="'variance' of a penalty must be > 0"):
+        Quadratic(variance)
 
 
 def test_capabilities():
@@ -614,22 +619,19 @@ class NoThirdDerivative(Risk):
     def combine(self, moments):
         found = expand(self.formula, moments.mean, moments.covariance)
         value, _ = super().combine(moments)
-        return value, Credit(-found.gradient, -0.5 * found.hessian)
+        return value, StatCredit(-found.gradient, -0.5 * found.hessian)
 
 
 class EntropyTheOtherWay(Risk):
     def gradient(self, weights, shard, credit):
-        dense, _ = shard.blocked.feature_sum(
-            credit.linear, credit.quadratic, self._pairs(), -self.temperature, self.gamma, self.threads
-        )
-        return dense
+        return NUMBA.feature_sum(shard, credit, self._pairs(), temperature=-self.temperature, gamma=self.gamma)
 
 
 class ForgetsOwnMean(Risk):
     """Without -2 sbar' W s."""
 
     def gradient(self, weights, shard, credit):
-        shard.blocked.means[:] = 0.0
+        NUMBA._laid_out(shard).means[:] = 0.0
         return super().gradient(weights, shard, credit)
 
 
@@ -652,9 +654,15 @@ class OnlyVariances(Risk):
         return super().combine(replace(moments, covariance=np.diag(np.diag(moments.covariance))))[0], credit
 
 
+@dataclass(frozen=True)
+class Slopeless(Quadratic):
+    def __call__(self, weights):
+        return super().__call__(weights)[0], np.zeros_like(weights)
+
+
 class NoPenaltyGradient(Risk):
-    def penalty(self, weights):
-        return super().penalty(weights)[0], np.zeros_like(weights)
+    def __post_init__(self):
+        object.__setattr__(self, "penalty", Slopeless(2.0))
 
 
 class EntropyOfShards(Risk):
@@ -670,10 +678,7 @@ class Uncurved(Risk):
     """Leaves a pair of statistics out of the credit but not out of the slopes."""
 
     def gradient(self, weights, shard, credit):
-        dense, _ = shard.blocked.feature_sum(
-            credit.linear, credit.quadratic, self._pairs()[1:], self.temperature, self.gamma, self.threads
-        )
-        return dense
+        return NUMBA.feature_sum(shard, credit, self._pairs()[1:], temperature=self.temperature, gamma=self.gamma)
 
 
 BROKEN = (
@@ -684,7 +689,9 @@ BROKEN = (
 
 def factory(kind, metric, **options):
     def make(parts):
-        return kind(metric, variance=2.0, temperature=0.3, gamma=1.5, **options), [shard_of(part) for part in parts]
+        return kind(metric, penalty=Quadratic(2.0), temperature=0.3, gamma=1.5, **options), [
+            shard_of(part) for part in parts
+        ]
 
     return make
 

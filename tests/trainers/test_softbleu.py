@@ -13,7 +13,7 @@ from nbest.compute import segments
 from nbest.features import corpus_scale, within_scale
 from nbest.metrics import METRICS, External, make_metric
 from nbest.model.loglinear import LogLinear
-from nbest.objectives import Risk, Shard, value_and_gradient
+from nbest.objectives import Quadratic, Risk, Shard, value_and_gradient
 from nbest.optimisers import OPTIMISERS
 from nbest.testing import toy_lists, with_scaled
 from nbest.trainers import SoftBLEU as Trainer
@@ -62,8 +62,15 @@ def objective(corpus, weights, variance=np.inf, entropy=0.0, alpha=100.0):
     count = len(corpus)
     nat = unit(corpus, alpha=alpha, segments=count)
     shard = Shard(corpus, corpus_scale(corpus, within_scale(corpus)), corpus.metric.losses(corpus.stats))
-    risk = Risk(corpus.metric, order=1, temperature=entropy * nat, variance=variance / nat, alpha=alpha, segments=count)
-    return value_and_gradient(risk, weights, [shard], 1)
+    risk = Risk(
+        corpus.metric,
+        order=1,
+        temperature=entropy * nat,
+        penalty=Quadratic(variance / nat),
+        alpha=alpha,
+        segments=count,
+    )
+    return value_and_gradient(risk, weights, [shard])
 
 
 def entropy_of(corpus, trainer):

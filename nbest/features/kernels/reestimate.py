@@ -9,6 +9,7 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats
+from nbest.compute.executors import executor_of, using
 from nbest.corpus import NBest
 from nbest.features.bins import need_features
 from nbest.features.kernels.gaussians import mixture_of, standardised
@@ -92,8 +93,9 @@ class Means:
         q = posteriors(mixture, self.x, self.recipe["top"], self.recipe["tolerance"], self.threads)
         added = q @ self.kernel_weights
         scores = self.linear + added
-        value, credit = self.objective.combine(self.objective.moments(scores, self.shard))
-        share = self.objective.gradient(scores, self.shard, credit)
+        with using(executor_of(self.threads)):
+            value, credit = self.objective.combine(self.objective.moments(scores, self.shard))
+            share = self.objective.gradient(scores, self.shard, credit)
         sizes = np.diff(q.indptr)
         pull = q.copy()
         pull.data = q.data * np.repeat(share, sizes) * (self.kernel_weights[q.indices] - np.repeat(added, sizes))
@@ -103,7 +105,6 @@ class Means:
 
 def _identity(corpus: NBest, losses: Floats) -> Shard:
     """A shard that has one feature a hypothesis: its weights are the scores, its gradient is dJ / d score [H]."""
-    from nbest.objectives.moments import Blocked
     from nbest.objectives.shard import Shard
 
     class Identity(Shard):
@@ -116,10 +117,7 @@ def _identity(corpus: NBest, losses: Floats) -> Shard:
         def with_extra(self, dense: Floats, share: Floats) -> Floats:
             return share
 
-        def feature_sum(self, amounts: Floats) -> Floats:
+        def weighted_sum(self, amounts: Floats) -> Floats:
             return amounts
 
-    shard = Identity(corpus, np.zeros(0), losses)
-    stats, _ = corpus.need_stats()
-    shard.__dict__["blocked"] = Blocked.of(np.zeros((corpus.hypotheses, 0)), stats, corpus.offsets)
-    return shard
+    return Identity(corpus.only_features(()), np.zeros(0), losses)

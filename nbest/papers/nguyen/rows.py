@@ -157,7 +157,7 @@ def _features(run: Run, pair: str, on: str, kind: str, lists: Lists) -> dict[str
         return dict(load(_recipe(run, pair, kind)).features[0])
     run.need(f"{pair}-{on}-pcp-train")
     model = load(_model(run, pair, on, "pcp-train"))
-    risk = Risk(METRIC, order=1, alpha=100.0, segments=len(lists.train), threads=run.threads)
+    risk = Risk(METRIC, order=1, alpha=100.0, segments=len(lists.train))
     step = 0.01 * float(np.sqrt(len(model.features[0]["means"])))
     common: dict[str, Any] = {"iterations": Sizes.of(run).moves, "step": step, "threads": run.threads}
     return reestimate(model.features[0], lists.train, risk, model.weights, **common)

@@ -10,13 +10,14 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up, need_kind
 from nbest.base.types import Floats
+from nbest.compute.executors import executor_of
 from nbest.corpus import Forests, NBest
 from nbest.decisions.chosen import score_of
 from nbest.forests.derivations import forests_of
 from nbest.forests.scale import forest_corpus_scale
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
-from nbest.objectives import value_and_gradient
+from nbest.objectives import Quadratic, total_moments, value_and_gradient
 from nbest.objectives.cobleu import CoBLEU, NgramShard
 from nbest.optimisers import OPTIMISERS
 from nbest.optimisers.result import Result
@@ -63,9 +64,10 @@ class MaxCoBLEU:
         if not isinstance(metric, BLEU):
             raise CapabilityError(f"MaxCoBLEU trains on BLEU only, and the metric is {metric.name}; use risk or mert")
         problem = replace(problem, scale=forest_corpus_scale(forests, problem.scale))
-        shard = NgramShard.of(forests, metric, problem.scale, single=forests.features.size > SINGLE)
+        single = forests.features.size > SINGLE
+        shards = [NgramShard.of(part, metric, problem.scale, single=single) for part in forests.shards()]
         begin = problem.start(self._start(corpus))
-        self.result_ = self._run(problem, shard, begin, heldout)
+        self.result_ = self._run(problem, shards, begin, heldout)
         model = finish(self, problem, self.result_, heldout, calibrate=False)
         return replace(model, features=corpus.recipes) if isinstance(corpus, NBest) else model
 
@@ -75,19 +77,19 @@ class MaxCoBLEU:
         return self.start
 
     def _run(
-        self, problem: ForestProblem, shard: NgramShard, weights: Floats, heldout: NBest | Forests | None
+        self, problem: ForestProblem, shards: list[NgramShard], weights: Floats, heldout: NBest | Forests | None
     ) -> Result:
-        steps = list(self._steps(problem, shard.found.order))
+        steps = list(self._steps(problem, shards[0].found.order))
         history: list[dict[str, Any]] = []
         best: tuple[float, Floats] | None = None
         evaluations, result = 0, None
         for number, objective in enumerate(steps):
-            result = self._optimise(objective, shard, weights)
+            result = self._optimise(objective, shards, weights)
             weights, evaluations = result.weights, evaluations + result.evaluations
             record: dict[str, Any] = {
                 "temperature": objective.temperature,
                 "gamma": objective.gamma,
-                "cobleu": self._cobleu(objective, shard, weights),
+                "cobleu": self._cobleu(objective, shards, weights),
                 "dev": problem.score(weights),
                 "path": [float(entry["value"]) for entry in result.history],
             }
@@ -105,7 +107,7 @@ class MaxCoBLEU:
 
     def _steps(self, problem: ForestProblem, order: int) -> Iterator[CoBLEU]:
         unit = 1.0 / max(1, problem.filled)
-        last = CoBLEU(order, variance=self.variance / unit, threads=self.threads)
+        last = CoBLEU(order, penalty=Quadratic(self.variance / unit))
         if self.schedule == "temperature":
             t = self.t0
             while t >= self.t1 * (1 - 1e-9):
@@ -115,14 +117,19 @@ class MaxCoBLEU:
             yield from (replace(last, gamma=2.0**k) for k in range(-6, 0))
         yield last
 
-    def _optimise(self, objective: CoBLEU, shard: NgramShard, weights: Floats) -> Result:
+    def _optimise(self, objective: CoBLEU, shards: list[NgramShard], weights: Floats) -> Result:
         minimise = look_up(OPTIMISERS, self.optimiser, "optimiser")
+        executor = executor_of(self.threads)
         return minimise(
-            lambda w: value_and_gradient(objective, w, [shard], 1), weights, iterations=self.iterations, tolerance=1e-7
+            lambda w: value_and_gradient(objective, w, shards, executor),
+            weights,
+            iterations=self.iterations,
+            tolerance=1e-7,
         )
 
-    def _cobleu(self, objective: CoBLEU, shard: NgramShard, weights: Floats) -> float:
-        value, _ = replace(objective, temperature=0.0).combine(objective.moments(weights, shard))
+    def _cobleu(self, objective: CoBLEU, shards: list[NgramShard], weights: Floats) -> float:
+        moments = total_moments(objective, weights, shards, executor_of(self.threads))
+        value, _ = replace(objective, temperature=0.0).combine(moments)
         return 100.0 * float(np.exp(-value))
 
     def _check(self) -> None:

@@ -10,7 +10,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
-from nbest.objectives import Likelihood, value_and_gradient
+from nbest.objectives import Likelihood, Quadratic, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
 from nbest.trainers.base import finish, prepare
@@ -36,9 +36,9 @@ class MaxLikelihood:
         if self.iterations < 1:
             raise ParameterError(f"'iterations' of MaxLikelihood must be >= 1, got {self.iterations}")
         problem = prepare(corpus, "MaxLikelihood", heldout, sparse=True)
-        shard, objective = problem.shard(), Likelihood(self._variances(problem.names))
+        shards, objective = problem.shards(), Likelihood(Quadratic(self._variances(problem.names)))
         start = np.zeros(len(problem.names))
-        self.result_ = lbfgs(lambda w: value_and_gradient(objective, w, [shard]), start, iterations=self.iterations)
+        self.result_ = lbfgs(lambda w: value_and_gradient(objective, w, shards), start, iterations=self.iterations)
         return finish(self, problem, self.result_, heldout, calibrate=False)
 
     def _variances(self, names: tuple[str, ...]) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,12 +12,13 @@ from nbest.base.errors import ParameterError
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
+from nbest.compute.executors import Executor, executor_of
 from nbest.corpus import Forests, NBest
 from nbest.decisions.chosen import score_of
 from nbest.features import corpus_scale
 from nbest.forests.scale import forest_corpus_scale
 from nbest.model.loglinear import LogLinear
-from nbest.objectives import Risk, value_and_gradient
+from nbest.objectives import NO_PENALTY, Quadratic, Risk, total_moments, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
 from nbest.trainers.base import (
@@ -89,12 +90,11 @@ class MinRisk:
         else:
             problem = prepare(corpus, "MinRisk", sparse=True, heldout=heldout)
             problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
-        threads = parallel.thread_count(self.threads)
         self._check_folds(corpus, heldout)
         crossed = self.folds > 0
-        end = _Path(self, problem, heldout, threads).run(self._stop(problem, threads) if crossed else None)
+        end = _Path(self, problem, heldout).run(self._stop(problem) if crossed else None)
         if heldout is None and not crossed and self.polish and isinstance(problem, Problem) and problem.dense:
-            end = _polished(problem, end, threads)
+            end = _polished(problem, end, self.threads)
         self.result_ = end
         return finish(self, problem, end, heldout)
 
@@ -107,7 +107,7 @@ class MinRisk:
             limit = f"0 or between 2 and the number of segments ({len(corpus)})"
             raise ParameterError(f"'folds' of MinRisk must be {limit}, got {self.folds}")
 
-    def _stop(self, problem: Problem | ForestProblem, threads: int) -> int:
+    def _stop(self, problem: Problem | ForestProblem) -> int:
         """After how many steps the metric of left-out folds is best."""
         fold = generator(self.seed).permutation(len(problem.corpus)) % self.folds
         done: list[int] = []
@@ -119,7 +119,7 @@ class MinRisk:
                 self.progress(len(done), self.folds + 1)  # and the path over all of the corpus
             return totals
 
-        paths = parallel.each(one, range(self.folds), threads)
+        paths = parallel.each(one, range(self.folds), self.threads)
         steps = max(len(path) for path in paths)
         totals = np.sum([[path[min(t, len(path) - 1)] for t in range(steps)] for path in paths], axis=0)
         return int((problem.sign * problem.metric.score(totals)).argmax()) + 1
@@ -139,13 +139,13 @@ class MinRisk:
 
 def _fold_totals(trainer: MinRisk, problem: Problem | ForestProblem, out: Bools) -> list[Floats]:
     """Totals of the left-out segments after each step of a path over the others."""
-    path = _Path(trainer, problem.part(np.flatnonzero(~out)), None, 1)
+    path = _Path(trainer, problem.part(np.flatnonzero(~out)), None)
     path.watched = problem.part(np.flatnonzero(out))
     path.run(None)
     return [record["left_out"] for record in path.history]
 
 
-def _polished(problem: Problem, end: Result, threads: int) -> Result:
+def _polished(problem: Problem, end: Result, threads: int | None) -> Result:
     """Climb on along coordinates by exact line search."""
     found = climb(problem, problem.model(end.weights).weights, threads)
     if found.status != "converged" or problem.sign * found.value <= problem.sign * end.value:
@@ -153,12 +153,12 @@ def _polished(problem: Problem, end: Result, threads: int) -> Result:
     return replace(end, weights=found.weights, value=found.value, message=f"{end.message}, then {found.message}")
 
 
-def nat_per_segment(problem: Problem | ForestProblem, risk: Risk, shard: Any) -> float:
+def nat_per_segment(problem: Problem | ForestProblem, risk: Risk, shards: Sequence[Any], executor: Executor) -> float:
     """One nat of the metric's logarithm for each filled segment, in units of its formula.
 
     That is 1 / N for a log formula and about the rate / N for a rate: the unit of temperatures and penalties.
     """
-    uniform = risk.moments(np.zeros(len(problem.names)), shard).mean
+    uniform = total_moments(risk, np.zeros(len(problem.names)), shards, executor).mean
     best = problem.oracle_totals()
     gain = abs(float(risk.formula(best) - risk.formula(uniform)))
     low, high = (float(problem.metric.score(totals)) for totals in (uniform, best))
@@ -169,18 +169,10 @@ def nat_per_segment(problem: Problem | ForestProblem, risk: Risk, shard: Any) ->
 class _Path:
     """One annealing path."""
 
-    def __init__(
-        self, trainer: MinRisk, problem: Problem | ForestProblem, heldout: NBest | Forests | None, threads: int
-    ) -> None:
+    def __init__(self, trainer: MinRisk, problem: Problem | ForestProblem, heldout: NBest | Forests | None) -> None:
         self.trainer, self.problem, self.heldout = trainer, problem, heldout
-        self.shard = problem.shard()
-        self.base = Risk(
-            problem.metric,
-            order=trainer.order,
-            alpha=trainer.alpha,
-            segments=len(problem.corpus),
-            threads=threads,
-        )
+        self.shards, self.executor = problem.shards(), executor_of(trainer.threads)
+        self.base = Risk(problem.metric, order=trainer.order, alpha=trainer.alpha, segments=len(problem.corpus))
         self.evaluations = 0
         self.history: list[dict[str, Any]] = []
         self.watched: Problem | ForestProblem | None = None  # whose totals are recorded, for cross-validation
@@ -211,29 +203,30 @@ class _Path:
 
     def _schedule(self) -> Iterator[Risk]:
         trainer = self.trainer
-        unit = nat_per_segment(self.problem, self.base, self.shard)
-        variance = trainer.variance / unit
+        unit = nat_per_segment(self.problem, self.base, self.shards, self.executor)
+        penalty = Quadratic(trainer.variance / unit)
         if trainer.schedule == "gamma":
-            yield from (replace(self.base, gamma=2.0**k, variance=variance) for k in range(-6, 11))
+            yield from (replace(self.base, gamma=2.0**k, penalty=penalty) for k in range(-6, 11))
             return
         t = trainer.t0
         while t >= trainer.t1 * (1 - 1e-9):
-            penalty = variance if trainer.schedule == "both" else np.inf
-            yield replace(self.base, temperature=t * unit, variance=penalty)
+            early = penalty if trainer.schedule == "both" else NO_PENALTY
+            yield replace(self.base, temperature=t * unit, penalty=early)
             t *= trainer.cooling
-        yield from (replace(self.base, gamma=2.0**k, variance=variance) for k in range(2, 11))
+        yield from (replace(self.base, gamma=2.0**k, penalty=penalty) for k in range(2, 11))
 
     def _optimise(self, risk: Risk, weights: Floats) -> Floats:
         def function(point: Floats) -> tuple[float, Floats]:
             self.evaluations += 1
-            return value_and_gradient(risk, point, [self.shard], 1)
+            return value_and_gradient(risk, point, self.shards, self.executor)
 
         return lbfgs(function, weights, iterations=self.trainer.iterations, tolerance=1e-6).weights
 
     def _record(self, risk: Risk, weights: Floats) -> dict[str, Any]:
         """Where the path is: expected and 1-best metric, held-out metric."""
         chosen = self.problem.totals(weights)
-        expected, _ = replace(risk, temperature=0.0).combine(risk.moments(weights, self.shard))
+        moments = total_moments(risk, weights, self.shards, self.executor)
+        expected, _ = replace(risk, temperature=0.0).combine(moments)
         sharp = -float(risk.formula(chosen))
         record: dict[str, Any] = {
             "temperature": risk.temperature,

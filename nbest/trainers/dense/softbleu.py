@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from nbest.base.errors import ParameterError, look_up
 from nbest.base.types import Floats
+from nbest.compute.executors import executor_of
 from nbest.corpus import NBest
 from nbest.features import corpus_scale
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
-from nbest.objectives import Risk, value_and_gradient
+from nbest.objectives import Risk, SparseOnly, value_and_gradient
 from nbest.optimisers import OPTIMISERS, Result
 from nbest.trainers.base import finish, prepare
 from nbest.trainers.dense.risk import nat_per_segment
@@ -62,18 +61,16 @@ class SoftBLEU:
         minimise = look_up(OPTIMISERS, self.optimiser, "optimiser")
         problem = prepare(corpus, "SoftBLEU", heldout, sparse=True)
         problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
-        shard = problem.shard()
+        shards, executor = problem.shards(), executor_of(self.threads)
         risk = Risk(
             problem.metric,
             order=1,
             alpha=self.alpha if isinstance(problem.metric, BLEU) else None,
             segments=len(corpus),
-            threads=self.threads,
         )
-        unit = nat_per_segment(problem, risk, shard)
+        unit = nat_per_segment(problem, risk, shards, executor)
         free = len(corpus.feature_names) if self.prior == "sparse" else 0
-        variance = np.where(np.arange(len(problem.names)) < free, np.inf, self.variance / unit)
-        risk = replace(risk, temperature=self.entropy * unit, variance=variance)
+        risk = replace(risk, temperature=self.entropy * unit, penalty=SparseOnly(self.variance / unit, free))
         best: list[tuple[float, Floats]] = []
 
         def after(iteration: int, weights: Floats, value: float) -> bool:
@@ -86,7 +83,7 @@ class SoftBLEU:
             return False
 
         result = minimise(
-            lambda w: value_and_gradient(risk, w, [shard], 1),
+            lambda w: value_and_gradient(risk, w, shards, executor),
             problem.start(self.start),
             iterations=self.iterations,
             tolerance=1e-5,

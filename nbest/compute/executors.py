@@ -1,0 +1,133 @@
+"""Executors: who runs the passes over the shards of a corpus. Threads of this process, unless told otherwise.
+
+A pass is one call of `Executor.map`; what it is given and what it may rely on is said at `Executor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields
+from itertools import count
+from os import getpid
+from typing import Any, Protocol, TypeVar
+
+from nbest.base.registry import Registry
+from nbest.compute import parallel
+
+R = TypeVar("R")
+_numbers = count()
+
+
+def new_key() -> str:
+    """A name that nothing else of this program has had."""
+    return f"{getpid()}-{next(_numbers)}"
+
+
+@dataclass(kw_only=True)
+class HeldShard:
+    """A shard: a part of a corpus that stays where it is, with what one pass leaves there for the next.
+
+    It pickles without what was left and without what was made of it (cached properties): both are made again.
+    """
+
+    key: str = field(default_factory=new_key, repr=False, compare=False)
+    room: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)} | {"room": {}}
+
+
+class Executor(Protocol):
+    """Runs a function on every shard of a corpus, here or elsewhere.
+
+    `map` gives the results in the order of the shards, whatever the order in which they were done. Sums are made by
+    the caller in that order, and shards do not depend on the number of workers: any executor gives the same bits.
+
+    Across processes the function, the shards and the results are pickled, so functions of passes are functions of a
+    module or partials of them. A shard that has a `key` (`HeldShard`) is sent once and kept where it ran: the next
+    function that is mapped over it meets the same object, and in its `room` what the last one left.
+    The worker that holds a shard may be lost. The executor then sends the shard again, with nothing in its room, to
+    another worker; functions that need what an earlier pass left look for it and do that pass again.
+    `map` may be called by several threads at once, and by functions that it runs.
+    """
+
+    workers: int | None
+    """How many threads kernels of this process use beside the passes; None for all cores."""
+
+    def map(self, function: Callable[[Any], R], shards: Sequence[Any]) -> list[R]:
+        """`[function(shard) for shard in shards]`; an exception of the function is raised here."""
+        ...
+
+    def close(self) -> None:
+        """Give back what was kept: workers, and the shards that they hold."""
+        ...
+
+
+class Threads:
+    """Threads of this process: shards side by side, and the kernels of one shard on threads that are left over."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = None if workers is None else parallel.thread_count(workers)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.workers is None else self.workers})"
+
+    def map(self, function: Callable[[Any], R], shards: Sequence[Any]) -> list[R]:
+        """In order."""
+        with using(self):
+            return parallel.each(function, shards, self.workers)
+
+    def close(self) -> None:
+        """Nothing is kept: shards are objects of the caller."""
+
+
+class Serial(Threads):
+    """One shard after the other, on the thread that calls."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+
+EXECUTORS: Registry[Callable[..., Executor]] = Registry(
+    "executor", {"serial": Serial, "threads": Threads}, group="nbest.executors"
+)
+"""Executors by name."""
+
+_current: ContextVar[Executor] = ContextVar("current", default=Threads())  # noqa: B039 - it has no state
+
+
+def current() -> Executor:
+    """The executor of passes that are given none."""
+    return _current.get()
+
+
+@contextmanager
+def using(executor: Executor) -> Iterator[Executor]:
+    """Let an executor run all passes inside, and kernels use as many threads as it says."""
+    token = _current.set(executor)
+    try:
+        with parallel.default_threads(executor.workers):
+            yield executor
+    finally:
+        _current.reset(token)
+
+
+def executor_of(threads: int | None) -> Executor:
+    """What `threads` of a trainer or of the command line means: that many of this process; None: what is current."""
+    return current() if threads is None else Threads(threads)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A function that is told of progress; in another process it tells nobody."""
+
+    function: Callable[..., Any] | None = None
+
+    def __call__(self, *amounts: int) -> None:
+        if self.function is not None:
+            self.function(*amounts)
+
+    def __reduce__(self) -> tuple[type[Told], tuple[()]]:
+        return Told, ()

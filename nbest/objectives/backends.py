@@ -1,0 +1,154 @@
+"""Backends: what computes the two passes over a shard. Numba kernels, unless told otherwise.
+
+An objective has a backend and asks it for everything that costs a pass over features; it never sees the arrays that
+the backend works on. Those are laid out once and kept in the room of the shard, on whatever device they belong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, Protocol
+
+from nbest.base.errors import CapabilityError
+from nbest.base.registry import Registry
+from nbest.base.types import Floats, Ints
+from nbest.objectives.forest_shard import ForestShard
+from nbest.objectives.shard import Shard
+
+if TYPE_CHECKING:
+    from nbest.objectives.forest_moments import ForestBlocked
+    from nbest.objectives.moments import Blocked
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Additive over shards: expected totals [M], their covariance [M, M] (only the wanted pairs), entropy in nats."""
+
+    mean: Floats
+    covariance: Floats
+    entropy: float
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(self.mean + other.mean, self.covariance + other.covariance, self.entropy + other.entropy)
+
+
+@dataclass(frozen=True)
+class StatCredit:
+    """What a unit of each statistic is worth: dJ/dp_ik = linear . s + s' quadratic s - 2 sbar' quadratic s + ..."""
+
+    linear: Floats  # [M]
+    quadratic: Floats  # [M, M], symmetric, 0 outside the pairs whose covariance was asked for
+
+
+class Backend(Protocol):
+    """Two passes over a shard of lists (`Shard`) or forests (`ForestShard`), and two products with its features.
+
+    Weights are those of scaled features. All arrays that go in and out are NumPy's. `posteriors` and `feature_sum` are
+    the passes of risk and CoBLEU; `scores` and `weighted_sum` those of the likelihood, for lists only.
+    """
+
+    def posteriors(self, shard: Any, weights: Floats, gamma: float, pairs: Ints) -> Moments:
+        """First pass: p = softmax(gamma * weights . features) of every segment, and the moments of its statistics.
+
+        `pairs` [Q, 2] are the covariances wanted. Leaves p in the shard's room.
+        """
+        ...
+
+    def feature_sum(
+        self,
+        shard: Any,
+        credit: StatCredit,
+        pairs: Ints,
+        *,
+        temperature: float,
+        gamma: float,
+        start: Floats | None = None,
+    ) -> Floats:
+        """Second pass: [D + D'] gradient, by the weights, of the credit's moments less temperature * entropy.
+
+        At the p that the first pass left. `start` is worth more of each place of `posterior`; it is overwritten.
+        """
+        ...
+
+    def posterior(self, shard: Any) -> Floats:
+        """What the first pass left: p of every hypothesis [H], or of every edge of the layout of the forests [E']."""
+        ...
+
+    def scores(self, shard: Any, weights: Floats) -> Floats:
+        """[H] weights . features."""
+        ...
+
+    def weighted_sum(self, shard: Any, amounts: Floats) -> Floats:
+        """[D + D'] sum over hypotheses of amount [H] * features."""
+        ...
+
+
+@dataclass(frozen=True)
+class NumbaBackend:
+    """Kernels on threads; products of the likelihood by BLAS, on features as they are."""
+
+    def posteriors(self, shard: Any, weights: Floats, gamma: float, pairs: Ints) -> Moments:
+        """See `Backend`."""
+        dense, extra = shard.dense_and_extra(weights)
+        return self._laid_out(shard).posteriors(dense, gamma, extra, pairs)
+
+    def feature_sum(
+        self,
+        shard: Any,
+        credit: StatCredit,
+        pairs: Ints,
+        *,
+        temperature: float,
+        gamma: float,
+        start: Floats | None = None,
+    ) -> Floats:
+        """See `Backend`."""
+        laid = self._laid_out(shard)
+        dense, share = laid.feature_sum(credit, pairs, temperature=temperature, gamma=gamma, start=start)
+        return shard.with_extra(dense, share)
+
+    def posterior(self, shard: Any) -> Floats:
+        """See `Backend`."""
+        return self._laid_out(shard).posterior
+
+    def scores(self, shard: Any, weights: Floats) -> Floats:
+        """See `Backend`."""
+        return shard.scores(weights)
+
+    def weighted_sum(self, shard: Any, amounts: Floats) -> Floats:
+        """See `Backend`."""
+        return shard.weighted_sum(amounts)
+
+    def _laid_out(self, shard: Any) -> Blocked | ForestBlocked:
+        if "numba" not in shard.room:
+            shard.room["numba"] = _lay_out(shard)
+        return shard.room["numba"]
+
+
+@singledispatch
+def _lay_out(shard: Any) -> Any:
+    raise CapabilityError(f"the Numba backend takes shards of lists or forests, got {type(shard).__name__}")
+
+
+@_lay_out.register
+def _(shard: Shard) -> Any:
+    from nbest.objectives.moments import Blocked
+
+    stats, _ = shard.corpus.need_stats()
+    features = shard.corpus.features
+    return Blocked.of(features, stats, shard.offsets, scale=shard.scale[: features.shape[1]], single=shard.single)
+
+
+@_lay_out.register
+def _(shard: ForestShard) -> Any:
+    from nbest.objectives.forest_moments import ForestBlocked
+
+    return ForestBlocked.of(shard.forests, shard.stats, scale=shard.scale, single=shard.single)
+
+
+NUMBA = NumbaBackend()
+"""The default."""
+
+BACKENDS: Registry[Backend] = Registry("backend", {"numba": NUMBA}, group="nbest.backends")
+"""Backends by name."""
