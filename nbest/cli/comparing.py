@@ -7,13 +7,19 @@ from typing import Any
 
 from nbest.base.errors import ParameterError
 from nbest.cli.compare import DENSE, SPARSE, Compare
-from nbest.cli.console import Console, number, print_json, probability
+from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate
 from nbest.cli.loading import Source, columns, measure, read_lists, wanted, warn_of_labels, warn_of_overlap
-from nbest.cli.streams import put
 from nbest.corpus import split
-from nbest.evaluation.comparison import Row, Table, compare
+from nbest.evaluation.comparison import Compared, Row, compare
 from nbest.features import fit_recipes
+from nbest.report import Column, Table
+from nbest.report.page import probability
+
+_COLUMNS = (
+    "method", "dev", "held-out", "test", Column("p on test", probability), Column("seconds", ".1f"), "settings",
+)  # fmt: skip
+_NOTE = "* best on held-out data; p: paired permutation test against the first hypotheses"
 
 
 def run(call: Compare) -> None:
@@ -45,7 +51,7 @@ def run(call: Compare) -> None:
     methods = call.methods or (DENSE if sets["dev"].sparse is None else SPARSE)
     names = [name for name in methods.split(",") if name]
     with console.progress("tuning") as update, console.convergence():
-        table = compare(
+        found = compare(
             sets["dev"],
             sets["test"],
             names,
@@ -55,32 +61,23 @@ def run(call: Compare) -> None:
             seed=call.seed,
             progress=update,
         )
-    show(table, console, call.as_json)
+    show(found, console, call.as_json)
 
 
-def show(table: Table, console: Console, as_json: bool) -> None:
+def show(found: Compared, console: Console, as_json: bool) -> None:
     """A table on stdout, or JSON."""
     if as_json:
-        print_json({"metric": table.metric, "best": table.best, "rows": [_plain(row) for row in table.rows]})
+        print_json({"metric": found.metric, "best": found.best, "rows": [_content(row) for row in found.rows]})
         return
-    header = ("method", "dev", "held-out", "test", "p on test", "seconds", "settings")
-    rows = [
-        (
-            row.name + (" *" if row.name == table.best else ""),
-            number(row.dev),
-            "" if row.heldout is None else number(row.heldout),
-            number(row.test),
-            "" if row.p is None else probability(row.p),
-            "" if row.seconds is None else f"{row.seconds:.1f}",
-            ", ".join(f"{key}={value}" for key, value in row.settings.items()),
-        )
-        for row in table.rows
-    ]
-    console.table(header, rows, title=table.metric, out=True)
-    put("* best on held-out data; p: paired permutation test against the first hypotheses")
+    rows = []
+    for row in found.rows:
+        settings = ", ".join(f"{key}={value}" for key, value in row.settings.items())
+        name = row.name + (" *" if row.name == found.best else "")
+        rows.append((name, row.dev, row.heldout, row.test, row.p, row.seconds, settings))
+    console.show(Table(_COLUMNS, rows, caption=found.metric, notes=[_NOTE], missing=""), out=True)
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _content(row: Row) -> dict[str, Any]:
     settings = {k: str(v) if isinstance(v, float) and math.isinf(v) else v for k, v in row.settings.items()}
     return {
         "name": row.name,

@@ -7,14 +7,15 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from nbest.base.errors import ConvergenceWarning, shortened
 from nbest.base.json_values import json_value
-from nbest.cli.streams import visible
+from nbest.report.page import SCORE, Table
+from nbest.report.terminal import show, visible
 
 _PATIENCE = 2.0  # seconds before progress is shown
 _BETWEEN = 10.0  # seconds between lines of progress where stderr is no terminal
@@ -37,23 +38,10 @@ class Console:
         """A warning on stderr; shown even when quiet."""
         print(f"warning: {visible(shortened(message))}", file=sys.stderr, flush=True)
 
-    def table(
-        self, header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", *, out: bool = False
-    ) -> None:
-        """A table, columns after the first to the right; `out` puts it on stdout because it is the result."""
-        if self.quiet and not out:
-            return
-        from rich.console import Console as Rich
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=Text(_cell(title)) if title else None, title_justify="left", box=None, pad_edge=False)
-        for number, name in enumerate(header):
-            table.add_column(Text(_cell(name)), justify="left" if number == 0 else "right", no_wrap=number > 0)
-        for row in rows:
-            table.add_row(*(Text(_cell(cell)) for cell in row))
-        file = sys.stdout if out else sys.stderr
-        Rich(file=file, width=None if file.isatty() else 200, highlight=False).print(table)
+    def show(self, table: Table, *, out: bool = False) -> None:
+        """A table; `out` puts it on stdout because it is the result."""
+        if out or not self.quiet:
+            show(table, sys.stdout if out else sys.stderr)
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
@@ -142,11 +130,6 @@ def _how_often() -> str:
     return "in every run: no folder can be written to keep them; let NUMBA_CACHE_DIR name one"
 
 
-def _cell(text: str) -> str:
-    """A name or value in a table: on one line, and not too long."""
-    return visible(shortened(text, 200)).replace("\n", "\\n")
-
-
 def print_json(value: Any) -> None:
     """A value as JSON on stdout; what is not finite is null, which JSON can hold."""
     value = json_value(value)
@@ -161,9 +144,4 @@ def print_json(value: Any) -> None:
 
 def number(value: float) -> str:
     """A score as it is shown."""
-    return f"{value:.2f}"
-
-
-def probability(p: float) -> str:
-    """A p-value as it is shown."""
-    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
+    return format(value, SCORE)

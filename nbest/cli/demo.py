@@ -19,7 +19,7 @@ class Demo(c.Threads, c.Quiet, c.AsJson):
     def run(self) -> None:
         """Do it and say so."""
         from nbest.cli.comparing import show
-        from nbest.cli.console import Console, number, probability
+        from nbest.cli.console import Console, number
         from nbest.cli.streams import put
         from nbest.decisions import mbr
         from nbest.evaluation.comparison import compare
@@ -27,6 +27,7 @@ class Demo(c.Threads, c.Quiet, c.AsJson):
         from nbest.evaluation.significance import permutation
         from nbest.formats import bundled
         from nbest.metrics import WER
+        from nbest.report.page import probability
 
         console = Console(quiet=self.quiet)
         tune, heldout, test = (bundled.lists(name).with_metric(WER()) for name in bundled.SETS)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.cli.console import Console, number, print_json
@@ -16,6 +17,7 @@ from nbest.evaluation.forest_inspection import ForestInspection, inspect_forests
 from nbest.evaluation.inspection import Inspection, inspect
 from nbest.evaluation.model_inspection import ModelInspection, inspect_model, is_model
 from nbest.model.loglinear import load
+from nbest.report import Column, Table
 
 _TOP = 20  # strongest features shown of a model
 
@@ -76,7 +78,7 @@ def _print_model(found: ModelInspection, console: Console) -> None:
         ("sparse features that lower it most", found.negative),
     ):
         if rows:
-            console.table((header, "weight"), [(name, f"{weight:.6g}") for name, weight in rows], out=True)
+            console.show(Table((header, Column("weight", ".6g")), rows), out=True)
 
 
 def _settings(values: dict[str, object]) -> str:
@@ -114,12 +116,8 @@ def _print_lists(found: Inspection, how: Measure | None, console: Console) -> No
         + (f" and {found.sparse_features} sparse ones" if found.sparse_features else "")
     )
     _print_scores(found.scores, how)
-    header = ["feature", "lowest", "highest", "mean", "spread in lists"]
-    rows = []
-    for each in found.features:
-        cells = [each.name, *(f"{value:.4g}" for value in (each.low, each.high, each.mean, each.spread))]
-        rows.append(cells + _alone(each.score, each.reverse_score))
-    console.table(header + ([] if how is None else ["1-best by it", "by minus it"]), rows, out=True)
+    heads = {"low": "lowest", "high": "highest", "mean": "mean", "spread": "spread in lists"}
+    console.show(_features(found.features, heads, how), out=True)
     _print_findings(found.findings, how)
 
 
@@ -133,18 +131,19 @@ def _print_forests(found: ForestInspection, how: Measure | None, console: Consol
         f"{len(found.features)} features"
     )
     _print_scores(found.scores, how)
-    header = ["feature", "lowest", "highest", "mean of edges", "spread of derivations", "own weight"]
-    rows = []
-    for each in found.features:
-        cells = [each.name, *(f"{value:.4g}" for value in (each.low, each.high, each.mean, each.spread))]
-        cells.append("" if each.own_weight is None else f"{each.own_weight:.4g}")
-        rows.append(cells + _alone(each.score, each.reverse_score))
-    console.table(header + ([] if how is None else ["1-best by it", "by minus it"]), rows, out=True)
+    heads = {"low": "lowest", "high": "highest", "mean": "mean of edges", "spread": "spread of derivations"}
+    console.show(_features(found.features, heads | {"own_weight": "own weight"}, how), out=True)
     _print_findings(found.findings, how)
 
 
-def _alone(score: float | None, reverse: float | None) -> list[str]:
-    return [] if score is None or reverse is None else [number(score), number(reverse)]
+def _features(features: Sequence[Any], heads: Mapping[str, str], how: Measure | None) -> Table:
+    """A row a feature, under the names of its attributes; with a metric also what it scores alone."""
+    columns = [Column("feature"), *(Column(head, ".4g") for head in heads.values())]
+    keys = ["name", *heads]
+    if how is not None:
+        columns += [Column("1-best by it"), Column("by minus it")]
+        keys += ["score", "reverse_score"]
+    return Table(columns, [[getattr(each, key) for key in keys] for each in features], missing="")
 
 
 def _print_scores(scores: dict[str, float], how: Measure | None) -> None:

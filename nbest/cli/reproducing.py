@@ -11,6 +11,7 @@ from nbest.cli.reproduce import Reproduce
 from nbest.cli.targets import refuse_overwriting
 from nbest.papers import paper as find_paper
 from nbest.papers.run import Paper, Run, duration, select
+from nbest.report import Table
 
 
 def run(call: Reproduce) -> None:
@@ -35,10 +36,11 @@ def run(call: Reproduce) -> None:
 
 def _list(console: Console, chosen: Paper, work: Run, only: Sequence[str]) -> None:
     """The steps, about how long each takes, and which the directory has done."""
-    rows, left = [], 0.0
+    rows: list[tuple[str, str, str | None]] = []
+    left = 0.0
     for step in select(chosen.steps(work), only):
         took = work.seconds(step.name)
         left += 0.0 if took is not None else 60 * step.minutes
-        rows.append((step.name, duration(60 * step.minutes), "" if took is None else f"done in {duration(took)}"))
+        rows.append((step.name, duration(60 * step.minutes), None if took is None else f"done in {duration(took)}"))
     console.say(f"{chosen.citation}\nneeds {chosen.needs}")
-    console.table(("step", "about", ""), [*rows, ("left", duration(left), "")], out=True)
+    console.show(Table(("step", "about", ""), [*rows, ("left", duration(left), None)], missing=""), out=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import ParameterError, look_up
-from nbest.cli.console import Console, number, print_json, probability
+from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate, settable
 from nbest.cli.loading import measure
 from nbest.cli.score import Score
@@ -17,6 +17,8 @@ from nbest.corpus import Texts
 from nbest.evaluation.significance import TESTS
 from nbest.formats.outputs import read_outputs
 from nbest.metrics import METRICS
+from nbest.report import Column, Table
+from nbest.report.page import probability
 
 
 def run(call: Score) -> None:
@@ -40,10 +42,8 @@ def run(call: Score) -> None:
         return
     for title in dict.fromkeys((row["name"], row["signature"]) for row in rows):
         mine = [row for row in rows if (row["name"], row["signature"]) == title]
-        table = [(row["system"], number(row["score"]), *_tested(row)) for row in mine]
-        header = ("system", mine[0]["name"], *(("difference", f"p ({call.test})") if len(systems) > 1 else ()))
-        console.table(header, table, out=True)
-        put(f"signature: {mine[0]['name']}|{mine[0]['signature']}\n")
+        console.show(_table(mine, call.test), out=True)
+        put("")
 
 
 def _kind(name: str) -> type:
@@ -54,12 +54,14 @@ def _options(name: str) -> list[str]:
     return list(settable(_kind(name)))
 
 
-def _tested(row: dict[str, Any]) -> tuple[str, ...]:
-    if "p" not in row:
-        return ()
-    if row["p"] is None:
-        return ("", "")
-    return f"{row['difference']:+.2f}", probability(row["p"])
+def _table(rows: list[dict[str, Any]], test: str) -> Table:
+    """The systems by one metric; of several, how they differ from the first."""
+    columns, keys = [Column("system"), Column(rows[0]["name"])], ["system", "score"]
+    if "p" in rows[0]:
+        columns += [Column("difference", "+.2f"), Column(f"p ({test})", probability)]
+        keys += ["difference", "p"]
+    values = [[None if key == "difference" and row["p"] is None else row[key] for key in keys] for row in rows]
+    return Table(columns, values, notes=[f"signature: {rows[0]['name']}|{rows[0]['signature']}"], missing="")
 
 
 def _rows(name, call, given, systems, references, compare) -> list[dict[str, Any]]:  # type: ignore[no-untyped-def]

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from typing import Any
 
 from nbest.base.errors import NbestError, shortened
+from nbest.report.terminal import visible
 
 _OUTPUT = "standard output"
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def visible(text: str) -> str:
-    """Text for a terminal: control characters, which could move the cursor or hide words, as escapes."""
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def put(text: str) -> None:

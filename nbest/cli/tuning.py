@@ -21,6 +21,7 @@ from nbest.forests.oracle import forest_oracle
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model.arrays import detach
 from nbest.model.loglinear import LogLinear, load
+from nbest.report import Column, Table
 from nbest.trainers import TRAINERS
 from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.settings_grid import search as search_settings
@@ -102,9 +103,8 @@ def search(
             model, rows = kind(**given, progress=update).grid(dev, heldout, **values)
         else:
             model, rows = search_settings(partial(kind, **given), values, dev, heldout, progress=update)
-    heads = list(rows[0])
-    console.table(heads, [[f"{row[head]:g}" if isinstance(row[head], float) else str(row[head]) for head in heads]
-                          for row in rows])  # fmt: skip
+    heads = [Column(name, "g") for name in rows[0]]
+    console.show(Table(heads, [list(row.values()) for row in rows], missing="None"))
     return model
 
 
@@ -187,4 +187,4 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None
     if not any(model.weights.values()):
         console.warn("all weights are 0: no choice is better than another by this metric, or none could be found")
     strongest = sorted(model.weights.items(), key=lambda item: -abs(item[1]))[:20]
-    console.table(("feature", "weight"), [(name, f"{weight:.6g}") for name, weight in strongest])
+    console.show(Table(("feature", Column("weight", ".6g")), strongest))

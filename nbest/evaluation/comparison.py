@@ -38,7 +38,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class Compared:
     """Rows for the first hypotheses, each method and the oracle; `best` is the method that held-out data prefer."""
 
     metric: str
@@ -58,7 +58,7 @@ def compare(
     seed: int = 1,
     samples: int = 10000,
     progress: Callable[[int, int], None] | None = None,
-) -> Table:
+) -> Compared:
     """Train each method on dev, choose its settings (and the method) on held-out data, report test once.
 
     Without `heldout` that share `holdout` of dev is held out. `settings` lists what a method may choose from (default
@@ -83,7 +83,7 @@ def compare(
         rows.append(_row(name, fitted[pick][0], test, sum(f[1] for f in fitted), choices[name][pick], samples))
     best = max(rows[1:], key=lambda row: sign * (row.heldout or 0.0), default=rows[0]).name
     rows.append(_fixed("oracle", (dev, heldout, test), corpus_oracle))
-    return Table(signature_of(dev), tuple(rows), best)
+    return Compared(signature_of(dev), tuple(rows), best)
 
 
 def _fixed(name: str, sets: tuple[NBest, NBest, NBest], choose: Callable[[NBest], Ints]) -> Row:

@@ -9,9 +9,8 @@ from typing import Any
 from nbest.base.files import write_text
 from nbest.base.json_values import json_lines
 from nbest.loop.folder import Folder
+from nbest.report import Figure, Items, Page, Table
 from nbest.report.charts import LineChart, Series
-from nbest.report.markdown import escaped
-from nbest.report.markdown import row as row_of
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 
@@ -77,42 +76,47 @@ def write_report(place: Folder, result: Mapping[str, Any] | None = None) -> None
     if not rows:
         return
     write_text(place.path / "curve.jsonl", json_lines(rows))
-    config = place.config()
-    write_text(place.path / "curve.svg", picture(rows, str(config["metric"])).svg())
-    write_text(place.path / "report.md", _markdown(rows, config, result))
+    page(rows, place.config(), result).write(place.path)
 
 
 def picture(rows: list[dict[str, Any]], metric: str) -> Picture:
     """Decoded scores of each round."""
-    series = [Series("dev, decoded", [r["round"] for r in rows], [r["dev"] for r in rows], COLOURS[0], dots=True)]
-    seen = [row for row in rows if row["trained_dev"] is not None]
-    if seen:
-        steps, heights = [row["round"] for row in seen], [row["trained_dev"] for row in seen]
-        series.append(Series("dev, as training saw it", steps, heights, COLOURS[0], style="dashed"))
-    held = [row for row in rows if row["heldout"] is not None]
-    if held:
-        steps, heights = [row["round"] for row in held], [row["heldout"] for row in held]
-        series.append(Series("held out, decoded", steps, heights, COLOURS[1], dots=True))
-    name = metric.split("|")[0]
-    chart = LineChart(series, "", "round", name)
+
+    def series(name: str, key: str, colour: str, **more: Any) -> Series:
+        seen = [row for row in rows if row[key] is not None]
+        return Series(name, [row["round"] for row in seen], [row[key] for row in seen], colour, **more)
+
+    lines = [
+        series("dev, decoded", "dev", COLOURS[0], dots=True),
+        series("dev, as training saw it", "trained_dev", COLOURS[0], style="dashed"),
+        series("held out, decoded", "heldout", COLOURS[1], dots=True),
+    ]
+    chart = LineChart([line for line in lines if len(line.x)], "", "round", metric.split("|")[0])
     return Picture("Decoding again", f"{metric}; round 1 is decoded with the start weights", [chart], 1, 560, 360)
 
 
-def _markdown(rows: list[dict[str, Any]], config: Mapping[str, Any], result: Mapping[str, Any] | None) -> str:
-    head = ("round", "dev", "held out", "dev as training saw it", "new", "missed", "pool", "decoding s", "training s")
-    keys = ("round", "dev", "heldout", "trained_dev", "new", "missed", "pool", "decode_seconds", "train_seconds")
-    lines = [head, ["---"] * len(head), *([_cell(row[key]) for key in keys] for row in rows)]
-    table = "\n".join(row_of(list(line)) for line in lines)
+_COLUMNS = {
+    "round": "round",
+    "dev": "dev",
+    "heldout": "held out",
+    "trained_dev": "dev as training saw it",
+    "new": "new",
+    "missed": "missed",
+    "pool": "pool",
+    "decode_seconds": "decoding s",
+    "train_seconds": "training s",
+}
+"""Of the table: keys of the rows, and what they are called."""
+
+
+def page(rows: list[dict[str, Any]], config: Mapping[str, Any], result: Mapping[str, Any] | None) -> Page:
+    """How the run stands, its rounds, the curve and what was run."""
+    table = Table(list(_COLUMNS.values()), [[row[key] for key in _COLUMNS] for row in rows])
     state = (
         "still running, or stopped: resume it"
         if result is None
-        else (f"ended: {result['reason']}; the weights that round {result['chosen'] + 1} decoded with were chosen")
+        else f"ended: {result['reason']}; the weights that round {result['chosen'] + 1} decoded with were chosen"
     )
-    what = "\n".join(f"- {escaped(f'{key}: {json.dumps(value, ensure_ascii=False)}')}" for key, value in config.items())
-    return f"# Outer loop\n\n{escaped(state)}\n\n{table}\n\n![curve](curve.svg)\n\n## What was run\n\n{what}\n"
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    what = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in config.items()]
+    curve = Figure("curve", "curve", picture(rows, str(config["metric"])), rows)
+    return Page("Outer loop", [state, table, curve, Page("What was run", [Items(what)])])

@@ -1,1 +1,6 @@
-"""Tables and pictures of results."""
+"""Tables, figures and pages of results, and what writes them: to the terminal, as Markdown, LaTeX or CSV, as SVG."""
+
+from nbest.report.page import Cell, Column, Figure, Items, Page, Table
+from nbest.report.renderers import RENDERERS, Renderer
+
+__all__ = ["RENDERERS", "Cell", "Column", "Figure", "Items", "Page", "Renderer", "Table"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape, quoteattr
+
+from nbest.report.texts import clean
 
 FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 GAMMA = "\u03b3"  # the Greek letter
@@ -27,12 +28,6 @@ _VIRIDIS = (
     "#b5de2b",
     "#fde725",
 )
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # not allowed in XML 1.0
-
-
-def clean(text: str) -> str:
-    """Text without the characters that XML cannot hold, even escaped."""
-    return _FORBIDDEN.sub("\ufffd", text)
 
 
 def text_width(text: str, size: float) -> float:

@@ -1,4 +1,5 @@
-"""Checks of the contracts: put your own metric, format, objective, semiring or trainer through the one of its family.
+"""Checks of the contracts: put your own metric, format, objective, renderer, semiring or trainer through that of its
+family.
 
 Each `check_*` raises an `AssertionError` that says which part of the contract is broken.
 """
@@ -9,6 +10,7 @@ from nbest.testing.forests import enumerate_derivations, toy_forests
 from nbest.testing.formats import check_format
 from nbest.testing.metrics import check_metric
 from nbest.testing.objectives import check_objective
+from nbest.testing.renderers import check_renderer
 from nbest.testing.semirings import check_semiring
 from nbest.testing.trainers import check_trainer
 
@@ -17,6 +19,7 @@ __all__ = [
     "check_format",
     "check_metric",
     "check_objective",
+    "check_renderer",
     "check_semiring",
     "check_trainer",
     "enumerate_derivations",

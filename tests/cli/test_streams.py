@@ -18,7 +18,7 @@ from nbest.base.errors import (
     shortened,
     shown,
 )
-from nbest.cli.streams import visible
+from nbest.report.terminal import visible
 
 ROOT = str(Path(nbest.__file__).parent.parent)
 ESCAPE = "\x1b[31mred\x9b\u202e"

@@ -140,9 +140,8 @@ def test_a_half_done_run_reports_and_goes_on(done: Run, tmp_path: Path) -> None:
 def test_a_run_without_any_step_reports(tmp_path: Path, folder: Path) -> None:
     for quick in (True, False):
         run = Run(tmp_path / str(quick), folder, quick=quick)
-        text = PAPER.report(run).markdown(
-            {"citation": "", "quick": quick, "seed": 1, "steps": [], "versions": {}},
-        )
+        head = {"citation": "", "quick": quick, "seed": 1, "steps": [], "versions": {}}
+        text = PAPER.report(run).page(head).render()
         assert "| softened | - |" in text
         names = [step.name for step in steps(run)]
         assert len(names) == len(set(names)) == (13 if quick else 52)

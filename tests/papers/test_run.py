@@ -14,8 +14,9 @@ from nbest.corpus import NBest
 from nbest.metrics import WER
 from nbest.papers import PAPERS, paper
 from nbest.papers.data import chosen_stats, find, has, parallel, short
-from nbest.papers.report import Figure, Report, Table
+from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Paper, Run, Step
+from nbest.report import Figure
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 
@@ -35,7 +36,7 @@ def made_up(calls: list[str], fail: str = "") -> Paper:
     def report(run: Run) -> Report:
         rows = [(name, None if (found := run.result(name)) is None else found["value"]) for name in ("a", "bb", "ccc")]
         chart = LineChart([Series("values", [0, 1, 2], [value or 0.0 for _, value in rows])])
-        table = Table("Values | of steps", ("step", "value"), rows, paper=[("a", 1.5)], notes=["A note."])
+        table = PaperTable("Values | of steps", ("step", "value"), rows, paper=[("a", 1.5)], notes=["A note."])
         return Report(
             [table], [Figure("values", "All values", Picture("values", "", [chart]), [{"x": 1.0}])], ["Data."]
         )
@@ -177,7 +178,7 @@ def test_steps_and_reports_before_anything_is_run(tmp_path: Path, name: str, qui
     names = [step.name for step in paper(name).steps(run)]
     assert len(set(names)) == len(names) > 0
     assert all(step.minutes > 0 for step in paper(name).steps(run))
-    paper(name).report(run).markdown({"citation": "", "quick": quick, "seed": 1, "steps": [], "versions": {}})
+    paper(name).report(run).page({"citation": "", "quick": quick, "seed": 1, "steps": [], "versions": {}}).render()
 
 
 MT = {"pauls-2009", "nguyen-2007", "smith-eisner-2006"}

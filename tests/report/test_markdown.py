@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from nbest.loop.report import _markdown
-from nbest.papers.report import Figure, Report, Table
+from nbest.loop.report import page
+from nbest.papers.report import PaperTable, Report
+from nbest.report import Figure, Table
 from nbest.report.charts import LineChart, Series
-from nbest.report.markdown import escaped, row
+from nbest.report.markdown import escaped
 from nbest.report.picture import Picture
 
 EVIL = "<script>alert(1)</script> [x](javascript:y) a|b\nnext \x1b[31m"
@@ -14,14 +15,15 @@ EVIL = "<script>alert(1)</script> [x](javascript:y) a|b\nnext \x1b[31m"
 def test_text():
     assert escaped(EVIL) == "&lt;script>alert(1)&lt;/script> [x]\\(javascript:y) a|b next \ufffd[31m"
     assert escaped("Smith & Eisner, a < b, größer") == "Smith & Eisner, a &lt; b, größer"
-    assert row([EVIL, "b"]).count("|") == 4  # one of them escaped
-    assert "\\|" in row([EVIL, "b"])
+    row = Table(["x", "y"], [[EVIL, "b"]]).render().splitlines()[-1]
+    assert row.count("|") == 4  # one of them escaped
+    assert "\\|" in row
 
 
 def test_reports_of_papers(tmp_path: Path):
     chart = LineChart([Series(EVIL, [1, 2], [1.0, 2.0], "#000")], EVIL, EVIL, EVIL)
     picture = Picture(EVIL, EVIL, [chart], 1, 300, 200)
-    table = Table(EVIL, [EVIL, "x"], [[EVIL, 1.0]], [[EVIL, 2.0]], notes=[EVIL])
+    table = PaperTable(EVIL, [EVIL, "x"], [[EVIL, 1.0]], [[EVIL, 2.0]], notes=[EVIL])
     head = {
         "citation": EVIL,
         "steps": [{"name": EVIL, "seconds": 1.0}],
@@ -39,7 +41,9 @@ def test_reports_of_papers(tmp_path: Path):
 
 def test_reports_of_loops():
     keys = ("round", "dev", "heldout", "trained_dev", "new", "missed", "pool", "decode_seconds", "train_seconds")
-    text = _markdown([dict.fromkeys(keys, EVIL)], {EVIL: EVIL, "decoder": EVIL}, {"reason": EVIL, "chosen": 0})
+    row = {**dict.fromkeys(keys, EVIL), "round": 1, "dev": 2.0, "heldout": None, "trained_dev": None}
+    config = {EVIL: EVIL, "decoder": EVIL, "metric": EVIL}
+    text = page([row], config, {"reason": EVIL, "chosen": 0}).render()
     assert "<script" not in text
     assert "](javascript" not in text
     assert text.count("&lt;script") >= 5

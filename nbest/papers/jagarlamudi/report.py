@@ -7,8 +7,9 @@ from typing import Any
 
 from nbest.features.lowdim.projections import KINDS
 from nbest.papers.jagarlamudi.rerank import K, Language, penalties
-from nbest.papers.report import Cell, Figure, Report, Table
+from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
+from nbest.report import Cell, Figure
 from nbest.studies.curves import Curves
 
 _ROWS = {
@@ -102,33 +103,35 @@ def _paper(rows: Mapping[str, Sequence[Cell]], languages: Sequence[Language]) ->
     return [[name, *(values[place] for place in places)] for name, values in rows.items()]
 
 
-def _accuracies(run: Run, languages: Sequence[Language], part: str) -> Table:
+def _accuracies(run: Run, languages: Sequence[Language], part: str) -> PaperTable:
     rows: list[list[Cell]] = []
     for name, (step, *parts) in _ROWS.items():
         rows.append([name, *(_get(_of(run, language, step, *parts), part) for language in languages)])
     paper = _paper(_PAPER_TEST if part == "test" else _PAPER_DEV, languages)
     notes = _NOTES[part]
-    return Table(f"Accuracy of tags on {part}, percent", ("", *_names(languages)), rows, paper, notes=notes)
+    return PaperTable(f"Accuracy of tags on {part}, percent", ("", *_names(languages)), rows, paper, notes=notes)
 
 
-def _significance(run: Run, languages: Sequence[Language]) -> Table:
+def _significance(run: Run, languages: Sequence[Language]) -> PaperTable:
     rows: list[list[Cell]] = []
     for name, (step, *parts) in _ROWS.items():
         if step != "lists":
             found = [_get(_of(run, language, step, *parts), "p") for language in languages]
             rows.append([name, *(None if p is None else f"{p:.4f}" for p in found)])
     note = "Paired permutation of sentences on test, two-sided, without a correction for the number of comparisons."
-    return Table("p against the tagger", ("", *_names(languages)), rows, notes=[note])
+    return PaperTable("p against the tagger", ("", *_names(languages)), rows, notes=[note])
 
 
-def _without_base(run: Run, languages: Sequence[Language]) -> Table:
+def _without_base(run: Run, languages: Sequence[Language]) -> PaperTable:
     rows = [[kind, *(_get(_of(run, each, kind, "alone"), "test") for each in languages)] for kind in KINDS]
     note = "The same projections as above, without the tagger's score."
     paper = _paper(_PAPER_ALONE, languages)
-    return Table("Accuracy on test without the tagger's score", ("", *_names(languages)), rows, paper, notes=[note])
+    return PaperTable(
+        "Accuracy on test without the tagger's score", ("", *_names(languages)), rows, paper, notes=[note]
+    )
 
 
-def _sizes(run: Run, languages: Sequence[Language]) -> Table:
+def _sizes(run: Run, languages: Sequence[Language]) -> PaperTable:
     rows: list[list[Cell]] = []
     found = [_of(run, language, "lists") for language in languages]
     for name in ("sentences", "words"):
@@ -137,10 +140,10 @@ def _sizes(run: Run, languages: Sequence[Language]) -> Table:
         label = f"accuracy of {name} words, test" if name.endswith("known") else name
         rows.append([label, *(_get(each, name) for each in found)])
     title = "Data: train / dev / test"
-    return Table(title, ("", *_names(languages)), rows, _paper(_PAPER_SIZES, languages))
+    return PaperTable(title, ("", *_names(languages)), rows, _paper(_PAPER_SIZES, languages))
 
 
-def _settings(run: Run, languages: Sequence[Language]) -> Table:
+def _settings(run: Run, languages: Sequence[Language]) -> PaperTable:
     rows: list[list[Cell]] = []
     for kind in KINDS:
         found = [_of(run, language, kind, "chosen") for language in languages]
@@ -152,7 +155,7 @@ def _settings(run: Run, languages: Sequence[Language]) -> Table:
             rows.append([f"{name}, {step}: penalty, features weighed, of", *cells])
     notes = [f"{each.bank.name}: tried {_tried(each)}." for each in languages]
     notes.append("The paper's best for English, discriminative: tau 0.95, lambda 0.3, k 75.")
-    return Table("Settings chosen on dev", ("", *_names(languages)), rows, notes=notes)
+    return PaperTable("Settings chosen on dev", ("", *_names(languages)), rows, notes=notes)
 
 
 def _listed(chosen: Mapping[str, Any] | None, names: Sequence[str]) -> Cell:

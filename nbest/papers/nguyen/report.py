@@ -9,8 +9,9 @@ import numpy as np
 
 from nbest.papers.nguyen.lists import Sizes
 from nbest.papers.nguyen.rows import ROWS
-from nbest.papers.report import Cell, Figure, Report, Table
+from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
+from nbest.report import Cell, Figure
 from nbest.studies.bins import BinWeights
 from nbest.studies.starts import Starts
 
@@ -38,7 +39,7 @@ _PAPER_NOTE = (
 def report(run: Run) -> Report:
     """What was found so far."""
     sizes = Sizes.of(run)
-    tables: list[Table] = []
+    tables: list[PaperTable] = []
     figures: list[Figure] = []
     for pair in sizes.pairs:
         tables += [_table(run, pair, "train"), _table(run, pair, "dev"), _rounds(run, pair, sizes)]
@@ -75,7 +76,7 @@ def _label(run: Run, pair: str, kind: str) -> str:
     return names[kind] if made is None or kind.startswith("ml") else f"{names[kind]}, {made['kernels']:,}"
 
 
-def _table(run: Run, pair: str, on: str) -> Table:
+def _table(run: Run, pair: str, on: str) -> PaperTable:
     """Table 1: the rows that are there, others empty."""
     cells: list[tuple[Cell, ...]] = []
     base = run.result(f"{pair}-{on}-baseline")
@@ -94,9 +95,9 @@ def _table(run: Run, pair: str, on: str) -> Table:
     notes = [*_NOTES, *([_sizes(base, names)] if base else [])]
     if on == "dev":
         notes.append("Kernels are those of the table above; only their weights are trained on dev.")
-        return Table(title, ("system", *names, *_HEADS), cells, notes=notes)
+        return PaperTable(title, ("system", *names, *_HEADS), cells, notes=notes)
     heads = ("System", "Train", "Dev", "Eval")
-    return Table(title, ("system", *names, *_HEADS), cells, PAPER_TABLE, heads, (*notes, _PAPER_NOTE))
+    return PaperTable(title, ("system", *names, *_HEADS), cells, PAPER_TABLE, heads, (*notes, _PAPER_NOTE))
 
 
 def _cells(found: Mapping[str, Any] | None) -> tuple[Cell, ...]:
@@ -112,7 +113,7 @@ def _sizes(base: Mapping[str, Any], names: tuple[str, ...]) -> str:
     return "Lists: " + ", ".join(f"{name} {count[0]:,} with {count[1]:,} hypotheses" for name, count in parts) + "."
 
 
-def _rounds(run: Run, pair: str, sizes: Sizes) -> Table:
+def _rounds(run: Run, pair: str, sizes: Sizes) -> PaperTable:
     heads = ("round", "hypotheses", "BLEU of the lists, trained", "BLEU decoded with the weights before")
     cells: list[tuple[Cell, ...]] = []
     for number in range(1, sizes.rounds + 1):
@@ -120,10 +121,10 @@ def _rounds(run: Run, pair: str, sizes: Sizes) -> Table:
         empty: tuple[Cell, ...] = (None, None, None)
         values = empty if found is None else (f"{found['hypotheses']:,}", found["lists"], found["decoded"])
         cells.append((str(number), *values))
-    return Table(f"{pair}: rounds of decoding dev and soft BLEU", heads, cells)
+    return PaperTable(f"{pair}: rounds of decoding dev and soft BLEU", heads, cells)
 
 
-def _starts(pair: str, study: Starts, found: Mapping[str, Any]) -> Table:
+def _starts(pair: str, study: Starts, found: Mapping[str, Any]) -> PaperTable:
     """How far the ends of different starts are apart."""
     cells: list[tuple[Cell, ...]] = []
     for method in ("none", *study.settings["methods"]):
@@ -134,7 +135,7 @@ def _starts(pair: str, study: Starts, found: Mapping[str, Any]) -> Table:
     note = f'On {found["segments"]:,} dev lists with {found["hypotheses"]:,} hypotheses; "none" is before training.'
     paper = (("empirical Bayes reward (soft BLEU)", "2048", 24.8, 25.4),)
     columns = ("method", "starts", "least, read off the axis of figure 1", "largest")
-    return Table(f"{pair}: starts at corners of the unit cube", heads, cells, paper, columns, (note,))
+    return PaperTable(f"{pair}: starts at corners of the unit cube", heads, cells, paper, columns, (note,))
 
 
 # what differs ---------------------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbest.papers.pauls.tuning import COMPARED, DECISIONS, LONGEST, TRAINING
-from nbest.papers.report import Cell, Figure, Report, Table
+from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
+from nbest.report import Cell, Figure
 from nbest.studies.consensus import Consensus
 from nbest.studies.path import Path
 
@@ -52,7 +53,7 @@ def report(run: Run) -> Report:
     return Report(tables, _figures(run), _differences(run))
 
 
-def _table(run: Run, pair: str, decision: str) -> Table:
+def _table(run: Run, pair: str, decision: str) -> PaperTable:
     rows = [(name, *_cells(run.result(f"{pair}-{method}"), decision)) for method, name in METHODS.items()]
     sizes = (run.result(f"{pair}-translator") or {}).get("sentences")
     notes = [_P]
@@ -63,7 +64,7 @@ def _table(run: Run, pair: str, decision: str) -> Table:
         notes.append("gamma: sharpness of the posterior in decisions, chosen on dev.")
     title = f"{PAIRS[pair]} to English, {'Viterbi (1-best)' if decision == '1-best' else 'consensus'} decoding, BLEU"
     columns = _COLUMNS if decision == "consensus" else _COLUMNS[:-1]
-    return Table(title, columns, rows, _PAPER[pair, decision], _PAPER_COLUMNS[decision], notes)
+    return PaperTable(title, columns, rows, _PAPER[pair, decision], _PAPER_COLUMNS[decision], notes)
 
 
 def _cells(found: dict[str, Any] | None, decision: str) -> list[Cell]:
@@ -76,7 +77,7 @@ def _cells(found: dict[str, Any] | None, decision: str) -> list[Cell]:
     return [*cells, f"{found['gamma']:g}"] if gamma else cells
 
 
-def _rounds(run: Run) -> Table:
+def _rounds(run: Run) -> PaperTable:
     """What each round of a method reached on dev."""
     rows: list[list[Cell]] = []
     for pair in PAIRS:
@@ -87,15 +88,15 @@ def _rounds(run: Run) -> Table:
                 rows.append([f"{pair}, {name}", number, what, value, entry.get("decoded", entry.get("best"))])
     columns = ("method", "round", "objective", "on what it was tuned on", "1-best BLEU after it")
     note = "After MERT the sentences are decoded again for the last column, after CoBLEU it is of the same forests."
-    return Table("Rounds on dev", columns, rows, notes=[note])
+    return PaperTable("Rounds on dev", columns, rows, notes=[note])
 
 
-def _example_table(run: Run) -> Table:
+def _example_table(run: Run) -> PaperTable:
     found = run.need("example")
     rows = [[f"H{at + 1}", text, found["posteriors"][at]] for at, text in enumerate(found["texts"])]
     expected = sum(p for p, text in zip(found["posteriors"], found["texts"], strict=True) if "Once upon" in text)
     note = f'Expected count of "Once upon": {expected:.2f}; in the paper 0.24 + 0.09 = 0.33. H2 is the reference.'
-    return Table("Worked example (figure 1)", ("", "hypothesis", "posterior"), rows, notes=[note])
+    return PaperTable("Worked example (figure 1)", ("", "hypothesis", "posterior"), rows, notes=[note])
 
 
 def _figures(run: Run) -> list[Figure]:

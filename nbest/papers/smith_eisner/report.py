@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbest.papers.report import Cell, Figure, Report, Table
+from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
+from nbest.report import Cell, Figure
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
@@ -88,7 +89,7 @@ def _differences(run: Run) -> list[str]:
 
 def _table(
     run: Run, tasks: Sequence[str], prefix: str, title: str, names: Sequence[str], paper: Sequence[Sequence[Cell]]
-) -> Table:
+) -> PaperTable:
     """Dev, held-out and test of each method; p is against the best annealed risk of the paper's kind."""
     shown = [task for task in tasks if any(run.result(f"{task}-{prefix}{name}") for name in names)]
     columns = ["method"] + [f"{task} {part}" for task in shown for part in ("dev", "held out", "test", "p")]
@@ -107,7 +108,7 @@ def _table(
         "best on the held-out set. Dev and held out are decoded with the weights that were chosen.",
     )
     heads = ("method", *({"sl": "Slovenian", "bg": "Bulgarian", "nl": "Dutch"}.get(task, task) for task in tasks))
-    return Table(title, columns, rows if shown else (), paper, heads, notes)
+    return PaperTable(title, columns, rows if shown else (), paper, heads, notes)
 
 
 def _groups(names: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
@@ -153,7 +154,7 @@ def _p(run: Run, task: str, prefix: str, names: Sequence[str], name: str) -> Cel
     return None if value is None else f"{value:.3f}"
 
 
-def _loops(run: Run) -> Table:
+def _loops(run: Run) -> PaperTable:
     """How each loop went."""
     rows: list[list[Cell]] = []
     for task in (*PAIRS, *LANGUAGES):
@@ -167,7 +168,7 @@ def _loops(run: Run) -> Table:
                          round(_seconds(found))]
                     )  # fmt: skip
     columns = ("task", "size", "method", "rounds", "chosen", "ended", "candidates", "seconds")
-    return Table("The loops", columns, rows)
+    return PaperTable("The loops", columns, rows)
 
 
 def _seconds(found: Mapping[str, Any]) -> float:

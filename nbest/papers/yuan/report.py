@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.papers.report import Cell, Figure, Report, Table
+from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
 from nbest.papers.yuan.lists import METRIC, sizes_of
 from nbest.papers.yuan.tables import gold, table_1, table_2
 from nbest.papers.yuan.train import ALPHAS, METHODS
+from nbest.report import Cell, Figure
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
@@ -65,7 +66,7 @@ def _study(run: Run, name: str) -> Alpha | None:
     return Alpha(last["metric"], METRIC.higher_is_better, settings, rows)
 
 
-def _alpha(run: Run, name: str, found: Alpha) -> Table:
+def _alpha(run: Run, name: str, found: Alpha) -> PaperTable:
     """Training and test CER after some numbers of features."""
     marks = sizes_of(run).marks
     columns = ["method", "alpha", *(f"training, {mark:,}" for mark in marks), *(f"test, {mark:,}" for mark in marks)]
@@ -80,7 +81,7 @@ def _alpha(run: Run, name: str, found: Alpha) -> Table:
         notes.append(f"{METHODS[method].title}: {lists}, {cost}.")
     notes.append("The paper's trainings of 2,000 features took 20 minutes (MSR) and 18 (MSR-II), on one 1.9 GHz Xeon.")
     title = f"Figures 1 to 4 in numbers, {_SETS[name]}: character error rate (%) after so many features"
-    return Table(title, columns, rows, paper, heads, notes)
+    return PaperTable(title, columns, rows, paper, heads, notes)
 
 
 def _curve(found: Alpha, method: str, alpha: float, marks: tuple[int, ...]) -> list[Cell]:
@@ -110,7 +111,7 @@ def _curves(run: Run) -> Figure | None:
             continue
         sizes = [float(str(row[1])) for row in rows]
         series = []
-        for at, title in list(enumerate(table.columns))[2:]:
+        for at, title in list(enumerate(column.head for column in table.tables()[0].heads))[2:]:
             values = [float(str(row[at])) for row in rows]
             series.append(Series("" if panels else title, sizes, values, COLOURS[at % len(COLOURS)], dots=True))
         ticks = [(size, f"{size:,.0f}") for size in sizes]

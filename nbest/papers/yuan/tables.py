@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nbest.papers.report import Cell, Table
+from nbest.papers.report import PaperTable
 from nbest.papers.run import Run
 from nbest.papers.yuan.lists import GOLD, NEWS, sizes_of
 from nbest.papers.yuan.train import ADAPTING, METHODS
+from nbest.report import Cell
 
 Found = Mapping[str, Any]
 
@@ -45,7 +46,7 @@ def _below(value: float | None, base: float | None) -> float | None:
 # table 1 --------------------------------------------------------------------------------------------------------
 
 
-def table_1(run: Run) -> Table:
+def table_1(run: Run) -> PaperTable:
     """The news, both ways to have lists."""
     results = {(name, end): run.result(f"{name}-{end}") for name in NEWS for end in ("dev", "test", *METHODS)}
     trigram: list[Cell] = ["trigram"]
@@ -63,7 +64,7 @@ def table_1(run: Run) -> Table:
             cer = _get(found, "cer")
             row += [_get(found, "dev"), cer, _below(cer, base), _p(_get(found, "p"))]
         rows.append(row)
-    return Table(
+    return PaperTable(
         "Table 1: character error rate in the news (%)", columns, [*rows, oracle],
         _TABLE_1, ("Model", "CER (%)", "% over MLE"), _notes(run, results),
     )  # fmt: skip
@@ -101,7 +102,7 @@ def _pair(first: str, second: str, p: float) -> str:
     return f"{METHODS[first if second == 'msr2' else second].title} {_p(p)}"
 
 
-def gold(run: Run) -> Table:
+def gold(run: Run) -> PaperTable:
     """The models of the news on texts with readings by hand."""
     lists = {name: run.result(name) for name in GOLD}
     columns = ["model"]
@@ -120,7 +121,7 @@ def gold(run: Run) -> Table:
         rows.append(row)
     counts = [f"{found['segments']:,} sentences of {GOLD[name]}" for name, found in lists.items() if found is not None]
     notes = [f"The models of the jackknife{': ' if counts else ''}{'; '.join(counts)}. Not in the paper."]
-    return Table("Readings by hand: character error rate (%)", columns, [*rows, oracle], notes=notes)
+    return PaperTable("Readings by hand: character error rate (%)", columns, [*rows, oracle], notes=notes)
 
 
 def _row(*cells: Cell) -> list[Cell]:
@@ -130,7 +131,7 @@ def _row(*cells: Cell) -> list[Cell]:
 # table 2 --------------------------------------------------------------------------------------------------------
 
 
-def table_2(run: Run) -> Table:
+def table_2(run: Run) -> PaperTable:
     """The domains, by the number of sentences to adapt to; sizes that the data do not have are left out."""
     rows = []
     for name, sizes in sizes_of(run).adapt.items():
@@ -143,7 +144,7 @@ def table_2(run: Run) -> Table:
     columns = ("domain", "sentences", "news only", "LI", *(METHODS[method].title for method in ADAPTING))
     heads = ("Domain", "sentences", "Baseline", "LI", "MSR-II", "Boosting", "Perceptron")
     notes = [*_compared(run), *_oracles(run)]
-    return Table("Table 2: character error rate of adaptation (%)", columns, rows, _TABLE_2, heads, notes)
+    return PaperTable("Table 2: character error rate of adaptation (%)", columns, rows, _TABLE_2, heads, notes)
 
 
 def _compared(run: Run) -> list[str]:
