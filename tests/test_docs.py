@@ -75,6 +75,7 @@ def test_commands_on_forests(capfd: pytest.CaptureFixture[str]) -> None:
         "docs/loop.md",
         "docs/parser.md",
         "docs/reproduce.md",
+        "docs/runs.md",
         "docs/tagger.md",
         "docs/translator.md",
     ],

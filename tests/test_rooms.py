@@ -16,8 +16,8 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (ROOT / "nbest").rglob("*.py")
 }
-PENDING = {"nbest.decoders.systems", "nbest.loop.report", "nbest.loop.folder"}
-DYNAMIC = {"nbest", "nbest.base.registry", "nbest.papers", "nbest.papers.run"}
+PENDING = {"nbest.decoders.systems"}
+DYNAMIC = {"nbest", "nbest.base.registry", "nbest.papers", "nbest.runs.steps"}
 """Modules that may import by a name made at run time: public names, and registries, which name their own room."""
 
 

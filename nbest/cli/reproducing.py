@@ -10,8 +10,9 @@ from nbest.cli.console import Console
 from nbest.cli.reproduce import Reproduce
 from nbest.cli.targets import refuse_overwriting
 from nbest.papers import paper as find_paper
-from nbest.papers.run import Paper, Run, duration, select
+from nbest.papers.run import Paper, Run
 from nbest.report import Table
+from nbest.runs.steps import duration, select
 
 
 def run(call: Reproduce) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.base.folders import sizes_and_sums
 from nbest.corpus import Forests, NBest
 from nbest.corpus.metric import Metric
 from nbest.decoders import Decoder, describe_decoder, in_folder
@@ -22,7 +22,8 @@ from nbest.loop.inputs import Inputs
 from nbest.loop.keeping import FORESTS, best_lists, keep_forests, keep_lists
 from nbest.loop.pool import assemble, ids_of
 from nbest.loop.report import told, write_report
-from nbest.model.loglinear import LogLinear, load
+from nbest.model.loglinear import LogLinear, load, versions
+from nbest.runs import Step
 from nbest.trainers.base import describe
 from nbest.trainers.dense.cobleu import MaxCoBLEU
 from nbest.trainers.dense.mert import MERT
@@ -85,11 +86,14 @@ class Loop:
             raise ParameterError("a grid of settings is chosen on held-out segments; give them (--heldout)")
         sets = {"dev": dev, **({} if heldout is None else {"heldout": heldout})}
         first = self._first_weights()
-        with self.place.opened(self._described(first, sets), resume=resume) as changes:
+        with self.place.opened(self._described(first, sets), {"versions": versions()}, resume=resume) as changes:
             for change in changes:
                 self.say(f"warning: {change}")
+            self.place.check_all()
             if self.place.result() is None:
-                self._finish(*self._all_rounds(first, sets))
+                self.place.do(
+                    Step("result", partial(self._finish, *self._all_rounds(first, sets)), makes=("model.json",))
+                )
             else:
                 self.say(f"{self.folder}: the run has ended before; nothing to do")
         return self._chosen()
@@ -120,39 +124,37 @@ class Loop:
         """The last round that was decoded, and why it was the last."""
         weights = dict(first)
         for number in range(1, self.rounds + 2):
-            found = self.place.decoded(number)
-            if found is None:
-                self._decode(number, weights, sets)
-                found = self.place.decoded(number)
-                assert found is not None
+            place = f"rounds/{number:02d}"
+            decode = partial(self._decode, number, weights, sets)
+            found = self.place.do(Step(f"{place}/decoded", decode, place=place, whole=True))
             for line in told(self.place, number, self.rounds):
                 self.say(line)
             if number > 1 and found["new"] == 0:
                 return number, "nothing new"
             if number > self.rounds:
                 break
-            if self.place.trained(number) is None:
-                self._train(number, weights, list(sets))
+            train = partial(self._train, number, weights, list(sets))
+            self.place.do(Step(f"{place}/trained", train, place=place, makes=("model.json",)))
             write_report(self.place)
             weights = dict(self.place.model(number).weights)
         return self.rounds + 1, f"{self.rounds} rounds"
 
     # decoding ----------------------------------------------------------------------------------------------------
 
-    def _decode(self, number: int, weights: Mapping[str, float], sets: Mapping[str, Inputs]) -> None:
-        """One round's candidates of each set, on disk when all are decoded."""
-        with self.place.decoding(number) as beside:
-            rows: dict[str, dict[str, Any]] = {}
-            for name, inputs in sets.items():
-                known = self._known_ids(number, name) if inputs.references is not None else ()
-                begin = time.perf_counter()
-                in_folder(self.decoder, self.place.path / "decoder" / f"{number:02d}-{name}")
-                found = self._measured(self.decoder.decode(dict(weights), inputs.segments), inputs, known)
-                seconds = time.perf_counter() - begin
-                rows[name] = {**self._kept(beside / name, number, name, found, weights), "seconds": round(seconds, 3)}
-                del found
-            content = {"weights": dict(weights), **rows, "new": rows["dev"]["new"], "files": sizes_and_sums(beside)}
-            self.place.write(beside / "decoded.json", content)
+    def _decode(
+        self, number: int, weights: Mapping[str, float], sets: Mapping[str, Inputs], folder: Path
+    ) -> dict[str, Any]:
+        """A step: one round's candidates of each set."""
+        rows: dict[str, dict[str, Any]] = {}
+        for name, inputs in sets.items():
+            known = self._known_ids(number, name) if inputs.references is not None else ()
+            begin = time.perf_counter()
+            in_folder(self.decoder, self.place.path / "decoder" / f"{number:02d}-{name}")
+            found = self._measured(self.decoder.decode(dict(weights), inputs.segments), inputs, known)
+            seconds = time.perf_counter() - begin
+            rows[name] = {**self._kept(folder / name, number, name, found, weights), "seconds": round(seconds, 3)}
+            del found
+        return {"weights": dict(weights), **rows, "new": rows["dev"]["new"]}
 
     def _known_ids(self, number: int, name: str) -> tuple[str, ...]:
         """The ids of the first round, none in the first round itself."""
@@ -182,7 +184,8 @@ class Loop:
 
     # training ----------------------------------------------------------------------------------------------------
 
-    def _train(self, number: int, weights: Mapping[str, float], sets: Sequence[str]) -> None:
+    def _train(self, number: int, weights: Mapping[str, float], sets: Sequence[str]) -> dict[str, Any]:
+        """A step: a model of the candidates of all rounds so far."""
         begin = time.perf_counter()
         corpora = [self._pool(number, name) for name in sets]
         loaded = time.perf_counter()
@@ -192,16 +195,13 @@ class Loop:
             model, rows = search(lambda **each: self._trainer(weights, each), self.grid, dev, heldout)
         else:
             model = self._trainer(weights, {}).fit(dev, heldout)
-        folder = self.place.round(number)
-        model.save(folder / "model.json")
-        content = {
+        model.save(self.place.round(number) / "model.json")
+        return {
             "scores": dict(model.scores_),
             "pool": _sizes(dev),
             "seconds": {"load": round(loaded - begin, 3), "train": round(time.perf_counter() - loaded, 3)},
             **({"grid": rows} if rows else {}),
-            "files": sizes_and_sums(folder, ["model.json"]),
         }
-        self.place.write(folder / "trained.json", content)
 
     def _trainer(self, weights: Mapping[str, float], settings: Mapping[str, Any]) -> Any:
         """The trainer with these settings, from these weights where it may choose."""
@@ -222,8 +222,8 @@ class Loop:
 
     # the end -----------------------------------------------------------------------------------------------------
 
-    def _finish(self, last: int, reason: str) -> None:
-        """Choose the weights that round `at` + 1 decoded with, and write their model."""
+    def _finish(self, last: int, reason: str) -> dict[str, Any]:
+        """A step: choose the weights that round `at` + 1 decoded with, and write their model."""
         rows = [row for number in range(1, last + 1) if (row := self.place.decoded(number)) is not None]
         name = "heldout" if "heldout" in rows[0] else "dev"
         scored = np.array([row[name]["score"] for row in rows])
@@ -238,8 +238,7 @@ class Loop:
         model.save(self.place.path / "model.json")
         content = {"reason": reason, "rounds": last - 1, "chosen": at, "scores": scores}
         write_report(self.place, content)
-        files = sizes_and_sums(self.place.path, ["model.json"])
-        self.place.write(self.place.path / "result.json", {**content, "files": files})
+        return content
 
     def _gamma(self, model: LogLinear, number: int) -> float:
         """Sharpness for consensus decisions, on the candidates of the first round and those new in the model's own."""

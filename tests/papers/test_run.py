@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ from nbest.metrics import WER
 from nbest.papers import PAPERS, paper
 from nbest.papers.data import chosen_stats, find, has, parallel, short
 from nbest.papers.report import PaperTable, Report
-from nbest.papers.run import Paper, Run, Step
+from nbest.papers.run import Paper, Run
 from nbest.report import Figure
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
+from nbest.runs import Step
 
 
 def made_up(calls: list[str], fail: str = "") -> Paper:
@@ -93,7 +95,7 @@ def test_directories_of_other_runs_are_refused(tmp_path: Path) -> None:
     Run(tmp_path / "run", tmp_path).reproduce(made_up(calls), only=["a"])
     with pytest.raises(ParameterError, match="--resume"):
         Run(tmp_path / "run", tmp_path).reproduce(made_up(calls))
-    with pytest.raises(ParameterError, match="quick False"):
+    with pytest.raises(ParameterError, match="quick false, now it is true"):
         Run(tmp_path / "run", tmp_path, quick=True).reproduce(made_up(calls), resume=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("mine")
@@ -160,6 +162,43 @@ def test_a_damaged_result_is_named(tmp_path: Path) -> None:
     (tmp_path / "run" / "steps" / "bb.json").write_text('{"result": {"va')
     with pytest.raises(FormatError, match=r"bb\.json"):
         run.reproduce(made_up([]), resume=True)
+
+
+def test_files_that_a_step_left_are_compared_before_they_are_used(tmp_path: Path) -> None:
+    def steps(run: Run) -> list[Step]:
+        def write() -> dict[str, float]:
+            (run.work / "a.npy").write_text("lists")
+            return {"value": 1.0}
+
+        return [Step("a", write, 0.1), Step("b", lambda: run.need("a"), 0.1)]
+
+    leaving = replace(made_up([]), steps=steps, report=lambda run: Report())
+    run = Run(tmp_path / "run", tmp_path)
+    run.reproduce(leaving, only=["a"])
+    (run.work / "a.npy").write_text("lusts")
+    with pytest.raises(FormatError, match=r"a\.npy: is damaged.*remove steps/a\.json to have it made again"):
+        run.reproduce(leaving, resume=True)
+    (run.folder / "steps" / "a.json").unlink()
+    run.reproduce(leaving, resume=True)
+    assert run.need("b") == {"value": 1.0}
+
+
+def test_two_commands_share_a_directory_but_no_step(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def steps(run: Run) -> list[Step]:
+        def first() -> dict[str, float]:
+            other = Run(tmp_path / "run", tmp_path)
+            other.reproduce(made_up(calls), resume=True, only=["bb"])
+            with pytest.raises(ParameterError, match="another process is at the step 'a'"):
+                other.reproduce(made_up(calls), resume=True)
+            return {"value": 1.0}
+
+        return [Step("a", first, 0.1), *made_up(calls).steps(run)[1:]]
+
+    Run(tmp_path / "run", tmp_path).reproduce(replace(made_up(calls), steps=steps))
+    assert calls == ["bb", "ccc"]
+    assert cells(tmp_path / "run") == [["a", 1.0], ["bb", 2.0], ["ccc", 4.0]]
 
 
 def test_all_papers_are_there() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -118,12 +119,29 @@ def test_training_goes_on_where_it_stopped(trained: Path, tmp_path: Path) -> Non
     assert changed.done == ["tokens", "lm", "alignment", "phrases"]
 
 
-def test_a_damaged_list_of_stages_means_to_begin_again(trained: Path, tmp_path: Path) -> None:
+def test_a_stage_whose_record_is_damaged_or_missing_is_done_again(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "copy")
-    (tmp_path / "copy" / "model" / "work" / "stages.json").write_text('{"tok')
+    records = tmp_path / "copy" / "model" / "work" / "steps"
+    (records / "lm.json").write_text('{"tok')
+    (records / "phrases.json").unlink()
+    again = training(tmp_path / "copy")
+    again.run()
+    assert again.done == ["lm", "phrases"]
+    shutil.rmtree(records)
     again = training(tmp_path / "copy")
     again.run()
     assert again.done == ["tokens", "lm", "alignment", "phrases"]
+
+
+def test_two_trainings_in_one_directory_are_refused(trained: Path, tmp_path: Path) -> None:
+    for side in ("fr", "en"):
+        shutil.copy(trained / f"train.{side}", tmp_path)
+
+    def second(stage: str, done: int, total: int) -> None:
+        with pytest.raises(ParameterError, match=f"another process is working in .*model: {os.getpid()} on "):
+            training(tmp_path).run()
+
+    training(tmp_path, progress=second).run()
 
 
 @pytest.mark.parametrize(

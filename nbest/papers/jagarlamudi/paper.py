@@ -7,8 +7,9 @@ from functools import partial
 
 from nbest.features.lowdim.projections import KINDS
 from nbest.papers.jagarlamudi.report import report
-from nbest.papers.jagarlamudi.rerank import Grid, Language, Treebank
-from nbest.papers.run import Paper, Run, Step
+from nbest.papers.jagarlamudi.rerank import PARTS, Grid, Language, Treebank
+from nbest.papers.run import Paper, Run
+from nbest.runs import Step
 
 _TAUS = (0.5, 0.8, 0.9, 0.95, 0.99)
 _SLOW = Grid(lam=(0.1, 0.3), k=(10, 25, 50, 75, 100), tolerance=1e-2, rounds=3)
@@ -44,7 +45,8 @@ def steps(run: Run) -> list[Step]:
     for language in languages(run):
         code = language.code
         minutes = dict.fromkeys(_MINUTES[code], 0.1) if run.quick else _MINUTES[code]
-        found.append(Step(f"{code}-lists", language.make_lists, 0.3))
+        lists = tuple(f"{code}-{part}.jsonl.gz" for part in PARTS)
+        found.append(Step(f"{code}-lists", language.make_lists, 0.3, makes=lists))
         for features in ("pairs", "ngrams", "both"):
             for name, regularised in (("boosting", False), ("regularised", True)):
                 work = partial(language.boosting, features, regularised=regularised)

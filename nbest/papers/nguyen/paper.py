@@ -10,7 +10,8 @@ from nbest.papers.data import TOKENISING
 from nbest.papers.nguyen import lists, rows
 from nbest.papers.nguyen.lists import Sizes
 from nbest.papers.nguyen.report import report
-from nbest.papers.run import Paper, Run, Step
+from nbest.papers.run import Paper, Run
+from nbest.runs import Step
 
 _MINUTES = {"baseline": 6.0, "mert": 3.0, "bins": 6.0, "ml-small": 6.0, "ml-large": 10.0, "moved": 10.0}
 _FIT = {"ml-small": 2.0, "ml-large": 10.0, "pcp-dev": 0.5, "pcp-train": 1.0}

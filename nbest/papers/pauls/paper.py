@@ -15,7 +15,8 @@ from nbest.model.loglinear import LogLinear
 from nbest.papers.data import TOKENISING
 from nbest.papers.pauls.report import METHODS, PAIRS, report
 from nbest.papers.pauls.tuning import Pair
-from nbest.papers.run import Paper, Run, Step
+from nbest.papers.run import Paper, Run
+from nbest.runs import Step
 from nbest.studies.consensus import consensus
 from nbest.studies.path import path
 

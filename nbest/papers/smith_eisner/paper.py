@@ -26,7 +26,7 @@ from nbest.loop.report import rows_of
 from nbest.metrics import LAS
 from nbest.model.loglinear import load
 from nbest.papers.data import BLEU_OF_TOKENS, TOKENISING, chosen_stats
-from nbest.papers.run import Paper, Run, Step
+from nbest.papers.run import Paper, Run
 from nbest.papers.smith_eisner.report import LARGE, PAIRS, report
 from nbest.papers.smith_eisner.tasks import (
     TREEBANKS,
@@ -36,6 +36,7 @@ from nbest.papers.smith_eisner.tasks import (
     train_translator,
     translation,
 )
+from nbest.runs import Step
 from nbest.studies.sharpness import sharpness
 from nbest.studies.surface import surface
 from nbest.trainers import MERT, MaxLikelihood, MinRisk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from nbest.papers.run import Paper, Run, Step
+from nbest.papers.run import Paper, Run
 from nbest.papers.yuan.lists import GOLD, NEWS, Kana
 from nbest.papers.yuan.report import report
 from nbest.papers.yuan.train import (
@@ -16,6 +16,7 @@ from nbest.papers.yuan.train import (
     study,
     tune,
 )
+from nbest.runs import Step
 from nbest.studies.alpha import METHODS as STUDIED
 
 _QUICK_MINUTES = 0.1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -18,6 +17,7 @@ from nbest.corpus import Texts, Words, intern
 from nbest.formats.lists.base import shown
 from nbest.lm.estimate import KneserNey
 from nbest.lm.file import save_lm
+from nbest.runs import RunFolder, Step
 from nbest.systems.translator.alignment.align import train_alignment
 from nbest.systems.translator.alignment.links import Links, read_links, write_links
 from nbest.systems.translator.phrases.extract import extract_phrases
@@ -79,8 +79,8 @@ def settings_of(folder: Path) -> Settings:
 class Training:
     """One run: source and target texts, one sentence a line, into a directory.
 
-    Stages: tokens (and truecasing), language model, alignment, phrases. Each writes its files beside and renames them,
-    then notes in work/stages.json what it was made from (settings, sums of the files it read, version) and the sums of
+    Stages: tokens (and truecasing), language model, alignment, phrases. They are steps of a run (nbest/runs), whose
+    records in work/steps say what each was made from (settings, sums of the files it read, version) and the sums of
     what it wrote: a later run with the same inputs goes on after the last stage that was finished, and does anew a
     stage whose files are missing or were changed.
     """
@@ -100,23 +100,29 @@ class Training:
     def run(self) -> None:
         """Do what is missing."""
         self._check_folder()
-        self.work.mkdir(parents=True, exist_ok=True)
-        (self.folder / MANIFEST).unlink(missing_ok=True)  # until all is there
-        texts = self._sums(self.source_path, self.target_path)
-        tokens = self._stage("tokens", [texts, self.source, self.target, VERSION], self._tokens)
-        lm_of = [tokens, self.settings.lm_order, self._sums(*self.more_target)]
-        self._stage("lm", lm_of, self._lm)
-        links = self._stage("alignment", [tokens, self.settings.ibm1, self.settings.hmm], self._align)
-        self._stage("phrases", [links, self.settings.longest, self.settings.options], self._phrases)
-        content = {
-            "format": FORMAT,
-            "source": self.source,
-            "target": self.target,
-            "settings": asdict(self.settings),
-            "nbest": VERSION,
-            "files": sizes_and_sums(self.folder, PARTS),
-        }
-        write_manifest(self.folder, content)
+        texts = _sums(self.source_path, self.target_path)
+        tokens = self._step("tokens", self._tokens, 0.2, [texts, self.source, self.target, VERSION])
+        lm = self._step("lm", self._lm, 0.2, [tokens.made_from, self.settings.lm_order, _sums(*self.more_target)])
+        links = self._step("alignment", self._align, 1.0, [tokens.made_from, self.settings.ibm1, self.settings.hmm])
+        phrases = [links.made_from, self.settings.longest, self.settings.options]
+        with self.place.working():
+            (self.folder / MANIFEST).unlink(missing_ok=True)  # until all is there
+            for step in (tokens, lm, links, self._step("phrases", self._phrases, 0.6, phrases)):
+                self.place.do(step)
+            content = {
+                "format": FORMAT,
+                "source": self.source,
+                "target": self.target,
+                "settings": asdict(self.settings),
+                "nbest": VERSION,
+                "files": sizes_and_sums(self.folder, PARTS),
+            }
+            write_manifest(self.folder, content)
+
+    @property
+    def place(self) -> RunFolder:
+        """The directory, in which one process trains."""
+        return RunFolder(self.folder, records="work/steps/{}.json", holds=("work", "work/steps"), lock="work/lock")
 
     def _check_folder(self) -> None:
         """Never write into a directory of something else."""
@@ -130,34 +136,13 @@ class Training:
         """What training makes on the way."""
         return self.folder / "work"
 
-    def _sums(self, *paths: str) -> list[str]:
-        return [hashlib.sha256(read_bytes(path)).hexdigest() for path in paths]
-
-    def _stage(self, name: str, made_from: list[Any], work: Callable[[], None]) -> str:
-        """Do a stage unless it was done from the same, and left what is there now; its mark, for the stages after."""
-        path, known = self.work / "stages.json", self._finished()
-        mark = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
-        if known.get(name) != {"made from": mark, "files": self._made(name)}:
-            known.pop(name, None)
+    def _step(self, name: str, work: Callable[[], None], minutes: float, made_from: list[Any]) -> Step:
+        def done() -> dict[str, Any]:
             work()
             self.done.append(name)
-            entry = {"made from": mark, "files": self._made(name)}
-            write_text(path, json.dumps({**known, name: entry}, indent=1) + "\n")
-        return mark
-
-    def _made(self, stage: str) -> dict[str, Any]:
-        """Sizes and sums of the files of a stage."""
-        found = [path for name in _MADE[stage] for path in ((self.folder / name), *(self.folder / name).glob("*"))]
-        names = [path.relative_to(self.folder).as_posix() for path in found if path.is_file()]
-        return sizes_and_sums(self.folder, sorted(names))
-
-    def _finished(self) -> dict[str, Any]:
-        """What is known of the stages that were finished; nothing where the file is missing or damaged."""
-        try:
-            known = json.loads((self.work / "stages.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
             return {}
-        return known if isinstance(known, dict) else {}
+
+        return Step(name, done, minutes, makes=_MADE[name], made_from=made_from)
 
     def _tell(self, stage: str) -> Callable[[int, int], None]:
         return lambda done, total: None if self.progress is None else self.progress(stage, done, total)
@@ -220,3 +205,7 @@ class Training:
         table = score_phrases(counts, source_words, target_words, options=self.settings.options, threads=self.threads)
         table.save(self.folder / "phrases")
         self.report["phrase pairs"] = len(table)
+
+
+def _sums(*paths: str) -> list[str]:
+    return [hashlib.sha256(read_bytes(path)).hexdigest() for path in paths]

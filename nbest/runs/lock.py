@@ -1,0 +1,56 @@
+"""Locks of directories, which the system takes back from a process however it ends: a dead one never keeps any."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from types import TracebackType
+
+from nbest.base.errors import FormatError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover
+    fcntl = None  # type: ignore[assignment]
+
+
+class Lock:
+    """A lock file: held alone, or together with others. It says who had it alone at last."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> Lock:
+        try:
+            self._file = open(self.path, "a+", encoding="utf-8")
+        except OSError as error:
+            raise FormatError(self.path, None, f"cannot be written: {error.strerror}") from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def take(self) -> bool:
+        """Whether it is held alone now; it never waits."""
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return False
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()} on {socket.gethostname()}\n")
+        self._file.flush()
+        return True
+
+    def share(self) -> None:
+        """Hold it together with others, once nobody holds it alone."""
+        if fcntl is not None:
+            fcntl.flock(self._file, fcntl.LOCK_SH)
+
+    def holder(self) -> str:
+        """Who held it alone at last."""
+        self._file.seek(0)
+        return self._file.readline().strip() or "unknown"
