@@ -14,7 +14,7 @@ from nbest.compute import segments
 from nbest.compute.row_tables import new_table
 from nbest.corpus import Forests
 from nbest.lines.forest_envelopes import envelopes
-from nbest.lines.forests import ForestLines
+from nbest.lines.forests import ForestColumns, forest_lines
 from nbest.trainers.base import prepare_forests
 from nbest.trainers.dense.mert import _Search
 
@@ -30,9 +30,9 @@ def main() -> None:
 def _search(forests: Forests) -> None:
     """One line search on charts: envelopes alone against plain Python, then with reading out and the metric."""
     layout, table = forests.layout, new_table()
-    lines = ForestLines(forests, forests.features, forests.need_metric())
+    lines = forest_lines(forests, forests.features, forests.need_metric())
     weights = np.random.default_rng(1).uniform(-1, 1, len(forests.feature_names))
-    a, b = lines.scores(weights), lines.columns[0]
+    a, b = lines.scores(weights), lines.shards[0].columns[0]
     ours, found = best_of(lambda: envelopes(layout, a, b, _EVERYWHERE, table, 1), 5)
     begin = time.perf_counter()
     expected = _plain(forests, a, b)
@@ -55,14 +55,15 @@ def _train(forests: Forests) -> None:
     print(f"MERT on {len(forests)} lattices of {size} edges, {len(problem.names)} features:")
     for hops in (0, 8):
         search = _Search(nbest.MERT(hops=hops, threads=2), problem)
-        lines = search.lines
-        assert isinstance(lines, ForestLines)
+        (shard,) = search.lines.shards
+        assert isinstance(shard, ForestColumns)
         begin = time.perf_counter()
         result = search.run()
         seconds = time.perf_counter() - begin
+        known = shard.measured
         print(
             f"  20 starts, {hops} hops, 2 threads: WER {result.value:.2f}, {seconds:.0f} s, {result.evaluations} line "
-            f"searches, {lines.strings} strings of {lines.derivations} derivations measured"
+            f"searches, {known.strings} strings of {known.derivations} derivations measured"
         )
 
 

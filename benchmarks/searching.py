@@ -9,7 +9,7 @@ import numpy as np
 
 import nbest
 from benchmarks.lists import best_of, files
-from nbest.lines.search import Lines
+from nbest.lines.search import list_lines
 from nbest.trainers.base import prepare
 from nbest.trainers.dense.mert import _Search
 
@@ -20,12 +20,12 @@ def main() -> None:
     corpus = nbest.read(lists)
     corpus = corpus.with_metric(nbest.BLEU(tokenize="none"), nbest.read_references(refs, corpus.ids))
     problem = prepare(corpus, "benchmark")
-    lines = Lines(corpus.features / problem.scale, corpus.offsets, problem.stats, problem.metric)
+    lines = list_lines(corpus.features / problem.scale, corpus.offsets, problem.stats, problem.metric)
     weights = np.random.default_rng(1).uniform(-1, 1, len(problem.names))
     scores, axis = lines.scores(weights), np.eye(len(weights))[0]
     ours, (cuts, _) = best_of(lambda: lines.intervals(scores, axis), 20)
     begin = time.perf_counter()
-    expected = _plain(lines, scores, lines.columns[0], problem.stats)
+    expected = _plain(corpus.offsets, scores, lines.shards[0].columns[0])
     plain = time.perf_counter() - begin
     assert np.allclose(np.sort(expected), cuts, atol=1e-6), "the plain envelope differs"
     print(f"intervals along a coordinate ({len(cuts)} cuts): {ours * 1e3:.2f} ms")
@@ -48,10 +48,10 @@ def main() -> None:
         )
 
 
-def _plain(lines: Lines, scores: np.ndarray, slopes: np.ndarray, stats: np.ndarray) -> np.ndarray:
+def _plain(offsets: np.ndarray, scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """Cuts by sorting slopes and keeping a hull, segment by segment."""
     cuts = []
-    for low, high in zip(lines.offsets[:-1], lines.offsets[1:], strict=True):
+    for low, high in zip(offsets[:-1], offsets[1:], strict=True):
         hull: list[tuple[float, float, float]] = []
         for b, a in sorted(zip(slopes[low:high], scores[low:high], strict=True)):
             start = -np.inf

@@ -76,6 +76,8 @@ class Threads:
 
     def map(self, function: Callable[[Any], R], shards: Sequence[Any]) -> list[R]:
         """In order."""
+        if current() is self:
+            return parallel.each(function, shards, self.workers)
         with using(self):
             return parallel.each(function, shards, self.workers)
 

@@ -39,13 +39,16 @@ def most(low, high, offsets):
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads to use; None means as many as `default_threads` says, else all cores we may run on."""
+    """The number of threads to use; None means as many as `default_threads` says, else all cores we may run on.
+
+    On a thread of a pool at most those that are left over for it.
+    """
     threads = _wanted.get() if threads is None else threads
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads < 1:
         raise ParameterError(f"'threads' must be >= 1, got {threads}")
-    return threads
+    return min(threads, _share.get() or threads)
 
 
 @contextmanager
@@ -63,8 +66,7 @@ def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = N
 
     Called on one of them, it uses those that are left over: in turn where there are none.
     """
-    items, share = list(items), _share.get()
-    free = thread_count(threads) if share is None else min(thread_count(threads), share)
+    items, free = list(items), thread_count(threads)
     workers = min(free, len(items))
     if workers <= 1:
         return [function(item) for item in items]
@@ -73,7 +75,7 @@ def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = N
         _share.set(free // workers)
         return function(item)
 
-    pool = _pool(workers, os.getpid(), 0 if share is None else threading.get_ident())
+    pool = _pool(workers, os.getpid(), 0 if _share.get() is None else threading.get_ident())
     waiting = [pool.submit(copy_context().run, work, item) for item in items]
     try:
         return [job.result() for job in waiting]

@@ -102,8 +102,8 @@ def breakpoints(features, scores, direction, offsets, low, high, longest, stats)
     """Where the choice of a segment in low:high changes along `direction`.
 
     `features` is [D, H], `scores` [H], `stats` [H, M]. Returns the places x (in segment order), the change of the
-    totals at each (taken here, where a list's statistics are in cache), and each segment's choice at x = -inf (-1 where
-    the list is empty).
+    totals at each (taken here, where a list's statistics are in cache), and the statistics [F, M] of the choices at
+    x = -inf of the F lists that are not empty.
     """
     slopes = np.empty(longest)
     heights = np.empty(longest)
@@ -114,7 +114,8 @@ def breakpoints(features, scores, direction, offsets, low, high, longest, stats)
     width = stats.shape[1]
     place = np.empty(room)
     change = np.empty(room * width)
-    first = np.full(high - low, -1, np.int64)
+    begin = np.empty((high - low, width))
+    filled = 0
     total = 0
     for i in range(low, high):
         start = offsets[i]
@@ -130,7 +131,9 @@ def breakpoints(features, scores, direction, offsets, low, high, longest, stats)
                 for k in range(size):
                     b[k] += step * column[k]
         count = envelope(scores[start : start + size], b, heights[:size], cuts, lines, stack)
-        first[i - low] = start + lines[0]
+        for j in range(width):
+            begin[filled, j] = stats[start + lines[0], j]
+        filled += 1
         while total + count > len(place):
             place, change = _doubled(place), _doubled(change)
         for q in range(count):
@@ -138,7 +141,7 @@ def breakpoints(features, scores, direction, offsets, low, high, longest, stats)
             for j in range(width):
                 change[total * width + j] = stats[start + lines[q + 1], j] - stats[start + lines[q], j]
             total += 1
-    return place[:total], change[: total * width].reshape((total, width)), first
+    return place[:total], change[: total * width].reshape((total, width)), begin[:filled]
 
 
 @kernel
@@ -178,21 +181,20 @@ def _sorted_order(values):
 
 
 @kernel
-def sweep(place, change, first, stats, tolerance):
+def sweep(place, change, begin, tolerance):
     """Sorted distinct cuts [E] and the totals [E+1, M] before, between and after them.
 
-    `place`, `change` and `first` are what `breakpoints` returns.
+    `place`, `change` and `begin` are what `breakpoints` returns.
     Cuts nearer than `tolerance` (relative to their size, and absolute below 1) count as one.
     """
     order = _sorted_order(place)
-    width = stats.shape[1]
+    width = begin.shape[1]
     cuts = np.empty(len(place))
     sums = np.empty((len(place) + 1, width))
     sums[0] = 0.0
-    for h in first:
-        if h >= 0:
-            for j in range(width):
-                sums[0, j] += stats[h, j]
+    for i in range(len(begin)):
+        for j in range(width):
+            sums[0, j] += begin[i, j]
     count = 0
     for t in range(len(place)):
         i = order[t]

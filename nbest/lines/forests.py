@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from nbest.base.types import Floats, Ints
@@ -10,64 +12,68 @@ from nbest.compute.row_tables import hashes_of, new_table, number, remember
 from nbest.corpus import Forests
 from nbest.corpus.metric import Metric
 from nbest.forests.derivations import Derivations
-from nbest.lines.envelope import sweep
 from nbest.lines.forest_envelopes import Envelopes, envelopes
-from nbest.lines.search import TOLERANCE, Columns, Step, best_step
+from nbest.lines.search import Columns, Lines, Pieces
 
 
-class ForestLines(Columns):
-    """Forests prepared for line searches: what `Lines` is for lists, and the same numbers on lists as forests.
+def forest_lines(forests: Forests, features: Floats, metric: Metric) -> Lines:
+    """Lines of the edges of forests with these features [E, D], their own or scaled ones."""
+    shards: list[Columns] = []
+    edges = places = 0
+    for part in forests.shards():
+        own = [part.layout.spread(column) for column in features[edges : edges + part.edges].T]
+        columns = np.stack(own) if own else np.zeros((0, len(part.layout.first)))
+        shards.append(ForestColumns(columns, places, part, metric))
+        edges, places = edges + part.edges, places + columns.shape[1]
+    return Lines(shards, metric, alone=True)
 
-    Derivations on an envelope are read out and measured once: one table maps their edges to rows of statistics, another
-    their words, so that each string of a forest is measured once however many derivations it has.
-    Searches add to these; one search at a time, with its threads inside. Memory: O(V) for a thread at a time; 48 to 96
-    bytes for each derivation and string ever seen, and its statistics.
+
+@dataclass
+class ForestColumns(Columns):
+    """A shard of forests: what `ListColumns` is for lists, and the same numbers on lists as forests.
+
+    One search at a time, with its threads inside: searches add to what is measured. Memory: O(V) for a thread at a
+    time, and what `Measured` keeps.
     """
 
-    def __init__(self, forests: Forests, features: Floats, metric: Metric) -> None:
-        """Lines of the edges of `forests` with these features [E, D], its own or scaled ones."""
-        self.forests, self.layout = forests, forests.layout
-        columns = [self.layout.spread(column) for column in features.T]
-        self.columns = np.stack(columns) if columns else np.zeros((0, len(self.layout.first)))  # [D, E']
-        self.metric = metric
-        self.sign = 1.0 if metric.higher_is_better else -1.0
+    forests: Forests
+    metric: Metric
+
+    @property
+    def measured(self) -> Measured:
+        """The derivations that searches have met so far."""
+        if "measured" not in self.room:
+            self.room["measured"] = Measured(self.forests, self.metric)
+        return self.room["measured"]
+
+    def pieces(self, scores: Floats, direction: Floats, bounds: tuple[float, float]) -> Pieces:
+        """Within the bounds."""
+        known = self.measured
+        found = envelopes(self.forests.layout, self.own(scores), self.scores(direction), bounds, known.by_edges)
+        rows = known.rows(found)
+        begins = found.offsets[:-1][segments.lengths(found.offsets) > 0]
+        later = np.ones(len(rows), bool)
+        later[begins] = False
+        at = np.flatnonzero(later)
+        return found.place[at], known.stats[rows[at]] - known.stats[rows[at - 1]], known.stats[rows[begins]]
+
+
+class Measured:
+    """Statistics of derivations, each read out and measured once.
+
+    One table maps their edges to rows of statistics, another their words, so that each string of a forest is measured
+    once however many derivations it has. Memory: 48 to 96 bytes for each derivation and string ever seen, and its
+    statistics.
+    """
+
+    def __init__(self, forests: Forests, metric: Metric) -> None:
+        self.forests, self.metric = forests, metric
         self.stats = np.zeros((64, len(metric.stat_names)))  # of each distinct string of each forest, and free rows
         self.strings = 0  # how many are measured
         self.derivations = 0  # how many are known
-        self._by_edges, self._by_words = new_table(), new_table()
+        self.by_edges, self._by_words = new_table(), new_table()
 
-    def intervals(
-        self,
-        scores: Floats,
-        direction: Floats,
-        bounds: tuple[float, float] = (-np.inf, np.inf),
-        threads: int | None = 1,
-    ) -> tuple[Floats, Floats]:
-        """Cuts [C] within `bounds`, sorted, and the totals [C+1, M] before, between and after them."""
-        found = envelopes(self.layout, scores, self.scores(direction), bounds, self._by_edges, threads)
-        rows = self._rows(found)
-        filled = segments.lengths(found.offsets) > 0
-        first = np.full(len(self.forests), -1, np.int64)
-        first[filled] = rows[found.offsets[:-1][filled]]
-        later = np.ones(len(rows), bool)
-        later[found.offsets[:-1][filled]] = False
-        at = np.flatnonzero(later)
-        return sweep(found.place[at], self.stats[rows[at]] - self.stats[rows[at - 1]], first, self.stats, TOLERANCE)
-
-    def search(
-        self,
-        scores: Floats,
-        direction: Floats,
-        bounds: tuple[float, float] = (-np.inf, np.inf),
-        threads: int | None = 1,
-    ) -> Step:
-        """The best interval within `bounds` on x, at its middle; of equally good ones the widest."""
-        cuts, totals = self.intervals(scores, direction, bounds, threads)
-        return best_step(cuts, self.sign * self.metric.score(totals), bounds)
-
-    # statistics ------------------------------------------------------------------------------------------------
-
-    def _rows(self, found: Envelopes) -> Ints:
+    def rows(self, found: Envelopes) -> Ints:
         """[P] row of `stats` of each piece; derivations not seen before are measured and remembered."""
         fresh = np.flatnonzero(found.entry < 0)  # pieces, in the order in which derivations were read out
         if len(fresh) == 0:
@@ -75,7 +81,7 @@ class ForestLines(Columns):
         offsets = np.searchsorted(fresh, found.offsets)
         derivations = Derivations(self.forests, offsets, found.edge_offsets, found.edges)
         entries = self._measure(derivations)
-        self._by_edges = remember(self._by_edges, self.derivations, found.hashes, entries)
+        self.by_edges = remember(self.by_edges, self.derivations, found.hashes, entries)
         self.derivations += len(fresh)
         rows = found.entry.copy()
         rows[fresh] = entries

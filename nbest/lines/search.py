@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel
+from nbest.compute.executors import Executor, HeldShard, current
+from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.lines.envelope import FAR, breakpoints, sweep
 
@@ -23,10 +26,20 @@ class Step:
     value: float
 
 
-class Columns:
-    """Features by columns, and scores that follow a step without being computed anew."""
+Pieces = tuple[Floats, Floats, Floats]
+"""Of some segments: where choices change [P], how the statistics do there [P, M], and those at x = -inf [F, M]."""
+
+
+@dataclass
+class Columns(HeldShard):
+    """A shard for line searches: features by columns, and where its scores are among those of the corpus."""
 
     columns: Floats  # [D, H] or, of forests, [D, E']
+    low: int
+
+    def own(self, scores: Floats) -> Floats:
+        """[H or E'] those of its hypotheses or edges, among all scores."""
+        return scores[self.low : self.low + self.columns.shape[1]]
 
     def scores(self, weights: Floats) -> Floats:
         """[H or E'] score of every hypothesis or edge."""
@@ -37,47 +50,120 @@ class Columns:
         return out
 
     def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
-        """[H or E'] scores after a step of x along a direction."""
-        out = scores.copy()
+        """[H or E'] its scores after a step of x along a direction, without computing them anew."""
+        out = self.own(scores).copy()
         for d in np.flatnonzero(direction):
             out += (x * direction[d]) * self.columns[d]
         return out
 
+    def pieces(self, scores: Floats, direction: Floats, bounds: tuple[float, float]) -> Pieces:
+        """What changes along a direction, segment by segment."""
+        raise NotImplementedError
 
-class Lines(Columns):
-    """Lists prepared for line searches: features by columns, statistics in the narrowest type that holds them."""
 
-    def __init__(self, features: Floats, offsets: Ints, stats: Floats, metric: Metric) -> None:
-        self.columns = np.ascontiguousarray(features.T, np.float64)  # [D, H]
-        self.offsets = offsets
-        self.stats = _narrow(stats)
-        self.metric = metric
+@dataclass
+class ListColumns(Columns):
+    """A shard of lists, with statistics in the narrowest type that holds them."""
+
+    offsets: Ints  # [N+1]
+    stats: np.ndarray  # [H, M]
+
+    @cached_property
+    def longest(self) -> int:
+        """The largest number of hypotheses of a list."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    def pieces(self, scores: Floats, direction: Floats, bounds: tuple[float, float]) -> Pieces:
+        """Of all x, whatever the bounds: most breakpoints are within."""
+        longest, own = self.longest, self.own(scores)
+        edges = np.linspace(0, len(self.offsets) - 1, parallel.thread_count(None) + 1).astype(np.int64)
+        return _joined(
+            parallel.each(
+                lambda ends: breakpoints(self.columns, own, direction, self.offsets, *ends, longest, self.stats),
+                list(zip(edges[:-1], edges[1:], strict=True)),
+            )
+        )
+
+
+class Lines:
+    """A corpus prepared for line searches. Scores of all its hypotheses (or edges) stay with the caller, who moves on
+    along one line after the other; the columns are held by the shards."""
+
+    def __init__(self, shards: list[Columns], metric: Metric, *, alone: bool = False) -> None:
+        """Where searches add to what shards have measured they have to be `alone`, one after the other."""
+        self.shards, self.metric, self.alone = shards, metric, alone
         self.sign = 1.0 if metric.higher_is_better else -1.0
-        self.longest = int(np.diff(offsets).max(initial=0))
 
-    def intervals(self, scores: Floats, direction: Floats, threads: int = 1) -> tuple[Floats, Floats]:
-        """Cuts [E], sorted, and the totals [E+1, M] before, between and after them."""
-        n = len(self.offsets) - 1
-        if threads == 1:
-            return sweep(*self._breakpoints(scores, direction, 0, n), self.stats, TOLERANCE)
-        edges = np.linspace(0, n, threads + 1).astype(np.int64)
-        ranges = list(zip(edges[:-1], edges[1:], strict=True))
-        parts = parallel.each(lambda ends: self._breakpoints(scores, direction, *ends), ranges, threads)
-        place, change, first = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return sweep(place, change, first, self.stats, TOLERANCE)
+    def scores(self, weights: Floats, executor: Executor | None = None) -> Floats:
+        """[H or E'] score of every hypothesis or edge."""
+        return _all((executor or current()).map(partial(_scores, weights), self.shards))
 
-    def _breakpoints(self, scores: Floats, direction: Floats, low: int, high: int) -> tuple[Floats, Floats, Ints]:
-        return breakpoints(self.columns, scores, direction, self.offsets, low, high, self.longest, self.stats)
+    def moved(self, scores: Floats, direction: Floats, x: float, executor: Executor | None = None) -> Floats:
+        """[H or E'] scores after a step of x along a direction."""
+        return _all((executor or current()).map(partial(_moved, scores, direction, x), self.shards))
+
+    def intervals(
+        self,
+        scores: Floats,
+        direction: Floats,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        executor: Executor | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Cuts [C], sorted, and the totals [C+1, M] before, between and after them.
+
+        Shards say where the choices of their segments change. All these places are sorted here (equal ones stay in the
+        order of segments), so that where the corpus is cut does not change a bit.
+        """
+        parts = (executor or current()).map(partial(_pieces, scores, direction, bounds), self.shards)
+        return sweep(*_joined(parts), TOLERANCE)
 
     def search(
-        self, scores: Floats, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf), threads: int = 1
+        self,
+        scores: Floats,
+        direction: Floats,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        executor: Executor | None = None,
     ) -> Step:
         """The best interval within `bounds` on x, at its middle; of equally good ones the widest.
 
         Och (2003). Where the best interval has no end, a little past its only breakpoint.
         """
-        cuts, totals = self.intervals(scores, direction, threads)
+        cuts, totals = self.intervals(scores, direction, bounds, executor)
         return best_step(cuts, self.sign * self.metric.score(totals), bounds)
+
+
+def list_lines(features: Floats, offsets: Ints, stats: Floats, metric: Metric) -> Lines:
+    """Lines of lists with these features [H, D] and statistics [H, M]."""
+    columns, narrow = np.ascontiguousarray(features.T, np.float64), _narrow(stats)
+    shards: list[Columns] = []
+    for first, last in blocks(len(offsets) - 1):
+        low, high = offsets[[first, last]]
+        own = np.ascontiguousarray(columns[:, low:high])
+        shards.append(ListColumns(own, int(low), offsets[first : last + 1] - low, narrow[low:high]))
+    return Lines(shards, metric)
+
+
+def _scores(weights: Floats, shard: Columns) -> Floats:
+    return shard.scores(weights)
+
+
+def _moved(scores: Floats, direction: Floats, x: float, shard: Columns) -> Floats:
+    return shard.moved(scores, direction, x)
+
+
+def _pieces(scores: Floats, direction: Floats, bounds: tuple[float, float], shard: Columns) -> Pieces:
+    return shard.pieces(scores, direction, bounds)
+
+
+def _joined(parts: list[Pieces]) -> Pieces:
+    if len(parts) == 1:
+        return parts[0]
+    place, change, begin = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return place, change, begin
+
+
+def _all(parts: list[Floats]) -> Floats:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def best_step(cuts: Floats, values: Floats, bounds: tuple[float, float]) -> Step:

@@ -11,7 +11,7 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats
 from nbest.corpus import NBest
-from nbest.lines.search import Lines
+from nbest.lines.search import list_lines
 from nbest.model.loglinear import LogLinear
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
@@ -111,7 +111,7 @@ def _exact(held: Held, feature: str) -> tuple[Floats, Floats]:
     """Where the 1-best metric changes along a weight [E], and its values [E+1]."""
     corpus = held.corpus
     stats, metric = corpus.need_stats()
-    lines = Lines(corpus.features, corpus.offsets, stats, metric)
+    lines = list_lines(corpus.features, corpus.offsets, stats, metric)
     direction = np.zeros(len(corpus.feature_names))
     direction[corpus.feature_names.index(feature)] = 1.0
     cuts, totals = lines.intervals(held.model({feature: 0.0}).scores(corpus), direction)

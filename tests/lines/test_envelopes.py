@@ -10,12 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nbest.compute import segments
+from nbest.compute.executors import Threads
 from nbest.compute.row_tables import hashes_of, new_table, number, remember, slot_of
 from nbest.corpus import Forests
 from nbest.forests.derivations import Derivations, forests_of
 from nbest.lines.forest_envelopes import envelopes
-from nbest.lines.forests import ForestLines
-from nbest.lines.search import Lines
+from nbest.lines.forests import forest_lines
+from nbest.lines.search import list_lines
 from nbest.metrics import BLEU, WER
 from nbest.testing import toy_lists
 from nbest.testing.forests import enumerate_derivations, toy_forests
@@ -53,12 +54,12 @@ def both(seed, metric, **options):
     """Forest lines and the list lines of the same derivations."""
     forests = toy_forests(seed, **options).with_metric(METRICS[metric])
     corpus = enumerated(forests)
-    lines = Lines(corpus.features, corpus.offsets, corpus.stats, corpus.metric)
-    return ForestLines(forests, forests.features, forests.metric), lines, corpus
+    lines = list_lines(corpus.features, corpus.offsets, corpus.stats, corpus.metric)
+    return forest_lines(forests, forests.features, forests.metric), lines, corpus
 
 
 def found(lines, weights, direction, bounds=(-np.inf, np.inf), threads=1):
-    return lines.intervals(lines.scores(weights), direction, bounds, threads)
+    return lines.intervals(lines.scores(weights), direction, bounds, Threads(threads))
 
 
 def check_agree(one, two, bounds=(-np.inf, np.inf)):
@@ -134,9 +135,9 @@ def test_the_best_value_is_there(seed, metric, weights, direction, shape):
 @given(seeds, whole, whole, shapes)
 def test_nothing_depends_on_threads(seed, weights, direction, shape):
     forests = toy_forests(seed, **shape).with_metric(WER())
-    expected = found(ForestLines(forests, forests.features, forests.metric), weights, direction)
+    expected = found(forest_lines(forests, forests.features, forests.metric), weights, direction)
     for threads in (2, 3, 9):
-        lines = ForestLines(forests, forests.features, forests.metric)
+        lines = forest_lines(forests, forests.features, forests.metric)
         cuts, totals = found(lines, weights, direction, threads=threads)
         assert np.array_equal(cuts, expected[0])
         assert np.array_equal(totals, expected[1])
@@ -147,8 +148,8 @@ def test_nothing_depends_on_threads(seed, weights, direction, shape):
 def test_lists_as_forests_give_the_same_step(seed, weights, direction, real):
     corpus = toy_lists(seed=seed, segments_=8, noise=0.5, metric=WER())
     direction = direction * (np.pi if real else 1.0)
-    lines = Lines(corpus.features, corpus.offsets, corpus.stats, corpus.metric)
-    forest = ForestLines(forests_of(corpus), corpus.features, corpus.metric)
+    lines = list_lines(corpus.features, corpus.offsets, corpus.stats, corpus.metric)
+    forest = forest_lines(forests_of(corpus), corpus.features, corpus.metric)
     for bounds in ((-np.inf, np.inf), (-0.5, 2.0)):
         expected = lines.search(lines.scores(weights), direction, bounds)
         step = forest.search(forest.scores(weights), direction, bounds)
@@ -167,14 +168,14 @@ def test_each_string_is_measured_once():
     for seed in range(5):
         measured.clear()
         forests = toy_forests(seed, ties=True).with_metric(Counting())
-        lines = ForestLines(forests, forests.features, forests.metric)
+        lines = forest_lines(forests, forests.features, forests.metric)
         for weights in np.random.default_rng(seed).normal(size=(10, 3)):
             for direction in np.eye(3):
                 found(lines, weights, direction)
         possible = {
             (forests.references[i], " ".join(d.words)) for i in range(5) for d in enumerate_derivations(forests, i)
         }
-        assert len(measured) == len(set(measured)) == lines.strings > 0
+        assert len(measured) == len(set(measured)) == lines.shards[0].measured.strings > 0
         assert set(measured) <= possible
 
 
@@ -183,7 +184,7 @@ def test_each_string_is_measured_once():
 def test_slopes_that_hardly_differ(tiny, sign):
     """The crossing is at a huge x, or beyond all numbers: no warning, and no value that is not there."""
     forests = two_words([[1.0, 0.0], [0.0, sign * tiny], [0.0, 1.0], [0.5, -1.0]])
-    lines = ForestLines(forests, forests.features, forests.metric)
+    lines = forest_lines(forests, forests.features, forests.metric)
     weights, direction = np.array([1.0, 0.0]), np.array([0.0, 1.0])
     step = lines.search(lines.scores(weights), direction)
     assert np.isfinite(step.x)
@@ -225,7 +226,7 @@ def test_a_long_lattice():
         vocabulary=("ant", "bee"),
         references=((" ".join(["bee"] * size),),),
     ).with_metric(WER())
-    lines = ForestLines(forests, forests.features, forests.metric)
+    lines = forest_lines(forests, forests.features, forests.metric)
     cuts, totals = found(lines, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     assert cuts.tolist() == [1.0]
     assert totals[:, 0].tolist() == [size, 0.0]

@@ -8,10 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import lists
 
+from nbest.compute.executors import Threads
 from nbest.corpus import NBest
 from nbest.lines.choices import totals_of
 from nbest.lines.envelope import _sorted_order, breakpoints, envelope, sweep
-from nbest.lines.search import Lines
+from nbest.lines.search import list_lines
 from nbest.metrics import External
 from nbest.testing import toy_lists
 
@@ -21,12 +22,12 @@ vectors = st.lists(st.integers(-2, 2), min_size=2, max_size=2).map(lambda v: np.
 
 
 def of(corpus):
-    return Lines(corpus.features, corpus.offsets, corpus.stats, corpus.metric)
+    return list_lines(corpus.features, corpus.offsets, corpus.stats, corpus.metric)
 
 
 def found(corpus, weights, direction, threads=1):
     lines = of(corpus)
-    return lines.intervals(lines.scores(weights), direction, threads)
+    return lines.intervals(lines.scores(weights), direction, executor=Threads(threads))
 
 
 def two_lists(size, rows, values):
@@ -153,17 +154,17 @@ def test_many_breakpoints_grow_the_room():
     slopes = np.arange(-200.0, 201.0)
     columns = np.stack([-(slopes**2) / 4, slopes])
     numbers = np.arange(401.0)[:, None] ** 2
-    place, change, first = breakpoints(
+    place, change, begin = breakpoints(
         columns, columns[0], np.array([0.0, 1.0]), np.array([0, 401]), 0, 1, 401, numbers
     )
-    assert first.tolist() == [0]
+    assert begin.tolist() == [[0.0]]
     assert change[:, 0].tolist() == np.diff(numbers[:, 0]).tolist()
     np.testing.assert_allclose(place, (slopes[1:] + slopes[:-1]) / 4)
 
 
 def test_near_breakpoints_are_one():
     place, stats = np.array([1.0, 1.0 + 1e-12, 2.0]), np.array([[0.0], [1.0], [3.0], [7.0]])
-    cuts, sums = sweep(place, np.diff(stats, axis=0), np.array([-1, 0]), stats, 1e-10)
+    cuts, sums = sweep(place, np.diff(stats, axis=0), stats[:1], 1e-10)
     assert cuts.tolist() == [1.0, 2.0]
     assert sums[:, 0].tolist() == [0, 3, 7]
 

@@ -12,9 +12,10 @@ from nbest.base.limits import check_count
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
+from nbest.compute.executors import executor_of, using
 from nbest.corpus import Forests, NBest
-from nbest.lines.forests import ForestLines
-from nbest.lines.search import Lines
+from nbest.lines.forests import forest_lines
+from nbest.lines.search import Lines, list_lines
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
 from nbest.trainers.base import ForestProblem, Problem, finish, prepare, prepare_forests
@@ -108,12 +109,12 @@ class _Point:
     value: float
 
 
-def _lines_of(problem: Problem | ForestProblem) -> Lines | ForestLines:
+def _lines_of(problem: Problem | ForestProblem) -> Lines:
     """What line searches need, in scaled units and without features that never differ."""
     scaled = problem.corpus.features[:, problem.scale > 0] / problem.scale[problem.scale > 0]
     if isinstance(problem, ForestProblem):
-        return ForestLines(problem.corpus, scaled, problem.metric)
-    return Lines(scaled, problem.corpus.offsets, problem.stats, problem.metric)
+        return forest_lines(problem.corpus, scaled, problem.metric)
+    return list_lines(scaled, problem.corpus.offsets, problem.stats, problem.metric)
 
 
 class _Search:
@@ -129,16 +130,17 @@ class _Search:
         self.given = problem.start(trainer.start)[self.useful]
         self.searches = 0
         self.done = 0
-        self.threads = parallel.thread_count(trainer.threads)
 
     def run(self) -> Result:
+        with using(executor_of(self.trainer.threads)):
+            return self._run()
+
+    def _run(self) -> Result:
         starts = self._starts()
         chains = min(self.trainer.elite, len(starts)) if self.trainer.hops else 0
         self.total = len(starts) + chains * self.trainer.hops
-        # with more threads than starts, the threads go into each line search instead; on forests always, as what
-        # one search needs is large and what it measures serves the next
-        inside = len(starts) == 1 or isinstance(self.lines, ForestLines)
-        self.inner, outer = (self.threads, 1) if inside else (1, self.threads)
+        # threads that have no start go into the line searches; all of them where one search serves the next
+        outer = 1 if self.lines.alone else self.trainer.threads
         climbed = parallel.each(lambda job: self._climb_start(*job), list(enumerate(starts)), outer)
         order = sorted(range(len(climbed)), key=lambda i: -climbed[i].value)
         ends = parallel.each(lambda i: self._hop(i, climbed[i]), order[:chains], outer) or climbed
@@ -253,7 +255,7 @@ class _Search:
     def _move(self, point: _Point, scores: Floats, direction: Floats) -> tuple[_Point, Floats] | None:
         """The best point along a direction and its scores, if it gains."""
         self.searches += 1
-        step = self.lines.search(scores, direction, self._bounds(point.weights, direction), self.inner)
+        step = self.lines.search(scores, direction, self._bounds(point.weights, direction))
         if not step.value > point.value + _GAIN:
             return None
         weights = point.weights + step.x * direction
