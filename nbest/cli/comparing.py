@@ -9,10 +9,11 @@ from nbest.base.errors import ParameterError
 from nbest.cli.compare import DENSE, SPARSE, Compare
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate
-from nbest.cli.loading import Source, columns, measure, read_lists, wanted, warn_of_labels, warn_of_overlap
+from nbest.cli.loading import Source, measure, read_lists, warn_of_labels, warn_of_overlap
 from nbest.corpus import split
 from nbest.evaluation.comparison import Compared, Row, compare
 from nbest.features import fit_recipes
+from nbest.features.wanted import columns, wanted
 from nbest.report import Column, Table
 from nbest.report.page import probability
 

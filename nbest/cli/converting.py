@@ -10,9 +10,9 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats
 from nbest.cli.console import Console
 from nbest.cli.convert import Convert
-from nbest.cli.loading import plain_value
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
+from nbest.features.wanted import typed
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.forests.pruning import prune as prune_forests
@@ -50,7 +50,7 @@ def _options(given: list[str] | None) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise ParameterError(f"--option must be NAME=VALUE, got {pair!r}")
-        options[name] = value.split(",") if name == "features" else plain_value(value)
+        options[name] = value.split(",") if name == "features" else typed(value)
     return options
 
 

@@ -17,8 +17,6 @@ from nbest.corpus.metric import Metric
 from nbest.corpus.operations import Corpus
 from nbest.evaluation.findings import label_findings
 from nbest.evaluation.overlap import shared_segments
-from nbest.features import FEATURES, FITTED, apply_recipes
-from nbest.features.options import is_text
 from nbest.formats import read_any
 from nbest.formats.lists.base import number
 from nbest.formats.references import align_references
@@ -118,57 +116,6 @@ def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:
             raise ParameterError(f"metric {name} has no --{option}; it has {', '.join(settable(kind)) or 'no options'}")
         options[option] = value
     return Measure(make_metric(name, **options), getattr(call, "column", None), getattr(call, "scores", None))
-
-
-def wanted(text: str | None) -> tuple[dict[str, Any], ...]:
-    """Features to add, from `length,agreement` or `agreement:metric=cer,bins:bins=10:soft=true`."""
-    out = []
-    for part in (text or "").split(","):
-        if part:
-            kind, *options = part.split(":")
-            look_up(FEATURES, kind, "feature")
-            if not all("=" in option for option in options):
-                raise ParameterError(f"options of a feature to add are NAME=VALUE, got {part!r}")
-            pairs = dict(option.split("=", 1) for option in options)
-            if "kind" in pairs:
-                raise ParameterError(f"'kind' is no option of a feature to add, got {part!r}; lowdim calls it style")
-            makes = FITTED.get(kind, FEATURES[kind])
-            values = {name: text if is_text(makes, name) else plain_value(text) for name, text in pairs.items()}
-            out.append({"kind": kind, **values})
-    return tuple(out)
-
-
-def files_of(text: str | None) -> list[str]:
-    """The files that features to add read."""
-    return [str(each["path"]) for each in wanted(text) if "path" in each]
-
-
-def plain_value(text: str) -> Any:
-    """A number, true or false, or the text itself."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def columns(corpus: Corpus, added: Sequence[dict[str, Any]], only: str | None, drop: str | None) -> Corpus:
-    """The corpus with added columns (lists only), then only those named, without those dropped."""
-    if isinstance(corpus, NBest):
-        corpus = apply_recipes(corpus, added)
-    elif added:
-        raise CapabilityError("--add computes features of whole texts, which edges of a forest do not have")
-    if only is not None:
-        corpus = corpus.only_features([name for name in only.split(",") if name])
-    if drop is not None:
-        names = [name for name in drop.split(",") if name]
-        for name in names:
-            corpus.column(name)
-        corpus = corpus.without_features(names)
-    return corpus
 
 
 def warn_of_labels(console: Console, corpus: NBest | Forests) -> None:

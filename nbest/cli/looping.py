@@ -13,10 +13,11 @@ from nbest.base.errors import FormatError, ParameterError, look_up
 from nbest.base.files import read_bytes
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
-from nbest.cli.loading import Measure, measure, plain_value
+from nbest.cli.loading import Measure, measure
 from nbest.cli.loop import LoopRun
 from nbest.cli.targets import refuse_overwriting
 from nbest.decoders import CommandDecoder, SystemDecoder, is_system
+from nbest.features.wanted import typed
 from nbest.formats import read_references
 from nbest.loop.inputs import Inputs
 from nbest.loop.loop import Loop
@@ -100,7 +101,7 @@ def _pair(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise ParameterError(f"expected NAME=VALUE, got {text!r}")
-    return name.strip(), plain_value(value)
+    return name.strip(), typed(value)
 
 
 def _start(text: str | None, decoder: CommandDecoder | SystemDecoder) -> Mapping[str, float] | None:

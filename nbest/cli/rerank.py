@@ -33,12 +33,14 @@ class Rerank(c.Format, c.Quiet, c.AsJson):
     test: list[str] = parameter(..., c.LISTS, flags=("test",))
     model: str | None = parameter(None, "Model of nbest tune, or a Moses weight file; not for first.")
     lm: list[str] | None = parameter(None, "Language model of the model's features, if not in its folder; repeat.")
-    decision: str = parameter("1best", "1best, mbr, consensus, or first (of each list).", flags=("--decision", "-d"))
+    decision: str | None = parameter(
+        None, "1best, mbr, consensus, or first (of each list); default the model's own.", flags=("--decision", "-d")
+    )
     gain: str | None = parameter(None, "What mbr measures: wer, bleu, chrf, ... (default: the model's metric).")
     gamma: float | None = parameter(
         None, "Sharpness of mbr and consensus (default: the model's); large is 1best.", least=0.0
     )
-    evidence: int = parameter(100, "Most probable hypotheses mbr measures against.", least=1)
+    evidence: int | None = parameter(None, "Most probable hypotheses mbr measures against (default 100).", least=1)
     order: int | None = parameter(None, "Longest n-grams of consensus (default 4); 1 is word counts.", least=1)
     k: int = parameter(1000, "From a forest: mbr and consensus choose among its k best strings.", least=1)
     output: str = parameter("-", "Chosen texts, one a line; - is stdout.", flags=("--output", "-o"))

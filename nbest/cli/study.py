@@ -165,8 +165,8 @@ def alpha(
       nbest study alpha dev.nbest --refs dev.ref --metric wer --add ngrams:order=2:minimum=2 --alphas 0.7,0.9,1 -o alpha
     """
     from nbest.base.errors import ParameterError
-    from nbest.cli.loading import columns, wanted
     from nbest.features import fit_recipes
+    from nbest.features.wanted import columns, wanted
 
     settings = call.settings(names(methods))
     dev, held = call.sets(heldout, heldout_refs, split, seed)
@@ -256,8 +256,8 @@ def settings(
       nbest study settings train.jsonl --metric accuracy --method lowdim --setting tau=0.1,0.5,0.9 --heldout dev.jsonl
     """
     from nbest.base.errors import ParameterError, look_up
-    from nbest.cli.loading import columns, wanted
     from nbest.features import fit_recipes
+    from nbest.features.wanted import columns, wanted
     from nbest.trainers import TRAINERS
 
     values = further.grid_values(look_up(TRAINERS, method, "method"), setting, "--setting")

@@ -25,8 +25,9 @@ class StudyCall:
     given: dict[str, str] = field(init=False)  # options not taken yet
 
     def __post_init__(self) -> None:
-        from nbest.cli.loading import files_of, measure
+        from nbest.cli.loading import measure
         from nbest.cli.targets import refuse_overwriting
+        from nbest.features.wanted import files_of
         from nbest.studies.base import paths_of
 
         self.paths, self.given = o.separate(self.arguments["lists"])

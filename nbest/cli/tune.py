@@ -45,6 +45,9 @@ class Tune(c.References, c.MetricOptions, c.ScoresFile, c.Format, c.Threads, c.Q
     grid: list[str] | None = parameter(None, "Try settings on held-out lists: NAME=VALUE,VALUE; repeatable.")
     only: str | None = parameter(None, "Tune only these features: NAME,NAME.", flags=("--features",))
     drop: str | None = parameter(None, "Leave these features out: NAME,NAME.")
+    decision: str | None = parameter(
+        None, "How rerank chooses by this model (default 1best): mbr, consensus.", flags=("--decision", "-d")
+    )
     output: str = parameter("-", "Model file (.ini: Moses weights); - is stdout.", flags=("--output", "-o"))
 
     def run(self) -> None:

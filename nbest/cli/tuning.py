@@ -10,13 +10,13 @@ from typing import Any
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
-from nbest.cli.loading import Source, columns, files_of, measure, read_corpus, wanted, warn_of_labels, warn_of_overlap
+from nbest.cli.loading import Source, measure, read_corpus, warn_of_labels, warn_of_overlap
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
 from nbest.corpus import Forests, NBest, split
 from nbest.decisions import corpus_oracle, first
 from nbest.decisions.chosen import score_of
-from nbest.features import fit_recipes
+from nbest.features.wanted import files_of
 from nbest.forests.oracle import forest_oracle
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model.arrays import detach
@@ -24,6 +24,7 @@ from nbest.model.loglinear import LogLinear, load
 from nbest.report import Column, Table
 from nbest.trainers import TRAINERS
 from nbest.trainers.lowdim.trainer import LowDim
+from nbest.trainers.pipeline import Pipeline
 from nbest.trainers.settings_grid import search as search_settings
 
 
@@ -44,19 +45,19 @@ def run(call: Tune) -> None:
     corpora = [how.measured(read_corpus(Source(lists, refs, call.format), console)) for lists, refs in sets]
     if call.heldout:
         warn_of_overlap(console, "held-out", corpora[1], "dev", corpora[0])
-    tuned = split(corpora[0], 1.0 - call.split, call.split_seed)[0] if call.split else corpora[0]
-    with console.convergence():
-        added = fit_recipes(tuned, wanted(call.add)) if isinstance(tuned, NBest) else wanted(call.add)
-    corpora = [columns(corpus, added, call.only, call.drop) for corpus in corpora]
     if call.split:
         corpora = list(split(corpora[0], 1.0 - call.split, call.split_seed))
-    dev, heldout = corpora[0], corpora[1] if len(corpora) > 1 else None
+    pipeline = Pipeline(trainer=kind, add=call.add, only=call.only, drop=call.drop, decision=call.decision)
+    with console.convergence():
+        dev, *held = pipeline.prepare(*corpora)
+    heldout = held[0] if held else None
     warn_of_labels(console, dev)
     loaded = time.perf_counter()
     if call.grid:
         model = search(kind, settings, call.grid, dev, heldout, call.threads, console)
     else:
         model = train(kind, settings, dev, heldout, call.threads, console, call.method)
+    model = pipeline.finish(model)
     done = time.perf_counter()
     _write(model, call.output, console, call.as_json)
     summary = _summary(call, model, dev, heldout, {"read": loaded - begin, "train": done - loaded})
@@ -109,7 +110,8 @@ def search(
 
 
 def _content(model: LogLinear) -> dict[str, Any]:
-    return {"weights": dict(model.weights), "features": detach(model.features)[0]}
+    decision = {"decision": dict(model.decision)} if model.decision else {}
+    return {"weights": dict(model.weights), "features": detach(model.features)[0], **decision}
 
 
 def _check_output(call: Tune, paths: list[str], further: list[str]) -> None:

@@ -11,8 +11,9 @@ from dataclasses import replace
 from inspect import Parameter, signature
 from typing import Any
 
-from nbest.base.errors import NbestError, ParameterError, look_up, need_kind
-from nbest.corpus import NBest
+from nbest.base.errors import CapabilityError, NbestError, ParameterError, look_up, need_kind
+from nbest.corpus import Forests, NBest
+from nbest.corpus.operations import Corpus
 from nbest.features.bins import Bins, bins, seed_weights
 from nbest.features.kernels.gaussians import GaussianKernels, gaussians
 from nbest.features.kernels.reestimate import reestimate
@@ -80,11 +81,11 @@ def restrict_recipes(recipes: Iterable[Mapping[str, Any]], names: Iterable[str])
     )
 
 
-def fit_recipes(corpus: NBest, wanted: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+def fit_recipes(corpus: NBest | Forests, wanted: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Recipes for this corpus from what is wanted: kinds of `FITTED` are fitted, after the recipes before them."""
-    need_kind("fit_recipes", "corpus", corpus, NBest)
     recipes: list[dict[str, Any]] = []
     for want in wanted:
+        corpus = _lists("fit_recipes", corpus)
         recipe = dict(want)
         if recipe["kind"] in FITTED:
             options = {key: value for key, value in recipe.items() if key != "kind"}
@@ -96,6 +97,15 @@ def fit_recipes(corpus: NBest, wanted: Iterable[Mapping[str, Any]]) -> tuple[dic
         corpus = apply_recipes(corpus, [recipe])
         recipes.append(recipe)
     return tuple(recipes)
+
+
+def _lists(owner: str, corpus: Any) -> NBest:
+    """The lists that columns can be added to; edges of a forest have no whole texts."""
+    if isinstance(corpus, Forests):
+        raise CapabilityError("--add computes features of whole texts, which edges of a forest do not have")
+    need_kind(owner, "corpus", corpus, NBest)
+    lists: NBest = corpus
+    return lists
 
 
 def check_recipe(recipe: Mapping[str, Any]) -> None:
@@ -110,10 +120,11 @@ def check_recipe(recipe: Mapping[str, Any]) -> None:
         raise ParameterError(f"the feature {recipe['kind']!r} needs the option {missing!r}: {why}")
 
 
-def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
+def apply_recipes(corpus: Corpus, recipes: Iterable[Mapping[str, Any]]) -> Corpus:
     """The lists with the columns of these recipes, in their order; they keep the recipes."""
-    need_kind("apply_recipes", "corpus", corpus, NBest)
+    need_kind("apply_recipes", "corpus", corpus, NBest, Forests)
     for recipe in recipes:
+        _lists("apply_recipes", corpus)
         check_recipe(recipe)
         options = {key: value for key, value in recipe.items() if key != "kind"}
         try:
@@ -122,7 +133,7 @@ def apply_recipes(corpus: NBest, recipes: Iterable[Mapping[str, Any]]) -> NBest:
             if isinstance(error, NbestError):
                 raise
             raise ParameterError(f"the feature {recipe['kind']!r} cannot be added so: {error}") from error
-        corpus = replace(added, recipes=(*corpus.recipes, recipe))
+        corpus = replace(added, recipes=(*corpus.recipes, recipe))  # type: ignore[assignment]
     return corpus
 
 

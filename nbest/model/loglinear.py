@@ -57,9 +57,11 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LogLinear:
-    """score(hypothesis) = weights . features; the posterior is its softmax within a segment.
+    """A pipeline: columns are added, scored, and a decision is made (`nbest.choose`).
 
-    `features` are recipes of columns that the model adds to any lists before it scores them.
+    score(hypothesis) = weights . features; the posterior is its softmax within a segment. `features` are recipes of
+    columns that the model adds to any lists before it scores them; `decision` says how a choice is made, with `gamma`
+    for its sharpness.
     """
 
     weights: Mapping[str, float]
@@ -70,6 +72,7 @@ class LogLinear:
     scores_: Mapping[str, float] = field(default_factory=dict)
     seed: int | None = None
     gamma: float = 1.0  # sharpness of the posterior for decisions by consensus and minimum Bayes risk, chosen on dev
+    decision: Mapping[str, Any] = field(default_factory=dict)  # {"kind": "mbr", option: value}; nothing: 1best
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
@@ -204,6 +207,7 @@ class LogLinear:
             "scores": _plain(self.scores_),
             "seed": _plain(self.seed),
             **({"gamma": self.gamma} if self.gamma != 1.0 else {}),
+            **({"decision": _plain(self.decision)} if self.decision else {}),
             "versions": dict(self.versions),
         }
         save_model(path, content, *(pack_arrays(arrays) if arrays else (None,)))

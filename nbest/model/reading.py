@@ -32,6 +32,7 @@ def loglinear_fields(path: str | Path, content: Mapping[str, Any], files: Sequen
         "scores_": _scores(path, content),
         "seed": _seed(path, content.get("seed")),
         "gamma": _gamma(path, content.get("gamma", 1.0)),
+        "decision": _decision(path, content),
         "versions": {name: str(said) for name, said in _mapping(path, content, "versions").items()},
     }
 
@@ -116,6 +117,14 @@ def _gamma(path: str | Path, gamma: Any) -> float:
     if not is_number(gamma) or gamma < 0:
         raise FormatError(path, None, f"'gamma' must be a number >= 0, got {shown(gamma)}")
     return float(gamma)
+
+
+def _decision(path: str | Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    decision = _mapping(path, content, "decision")
+    plain = all(isinstance(value, str | bool) or is_number(value) for value in decision.values())
+    if decision and not (isinstance(decision.get("kind"), str) and plain):
+        raise FormatError(path, None, f"'decision' must have a 'kind' and plain options, got {shown(decision)}")
+    return decision
 
 
 def is_number(value: Any) -> bool:

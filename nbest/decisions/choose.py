@@ -1,0 +1,98 @@
+"""What a model chooses, by its own decision or another: the last step of its pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nbest.base.errors import CapabilityError, ParameterError, look_up
+from nbest.base.types import Floats, Ints
+from nbest.corpus import Forests, NBest
+from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
+from nbest.forests.kbest import kbest
+from nbest.metrics import METRICS
+from nbest.model.loglinear import LogLinear
+
+STRINGS = 1000
+"""The best strings of a forest that a decision is among, if it looks at more than one."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Lists (read out of forests, if need be) and the flat index of what is chosen of each; -1 of an empty one."""
+
+    lists: NBest
+    chosen: Ints  # [N]
+    model: LogLinear | None = None  # which chose; of forests without one, that of the system that made them
+
+    @property
+    def texts(self) -> list[str]:
+        """The chosen texts, one a segment."""
+        assert self.lists.texts is not None
+        return ["" if h < 0 else self.lists.texts[h] for h in self.chosen]
+
+    def scores(self) -> Floats:
+        """[H] the model's scores; 0 without a model."""
+        return (self.model or LogLinear({})).scores(self.lists)
+
+
+def decision_of(model: LogLinear | None, said: str | Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A decision with its options, checked: that which is said, else the model's, else 1best."""
+    if isinstance(said, str):
+        said = {"kind": said}
+    found = dict(said or (model.decision if model is not None else {}) or {"kind": "1best"})
+    kind = str(found.get("kind"))
+    look_up(DECISIONS, kind, "decision")
+    for name in found:
+        if name != "kind" and not takes(kind, name):
+            wanted = " or ".join(each for each in DECISIONS if takes(each, name))
+            raise ParameterError(
+                f"'{name}' is no option of the decision {kind}" + (f" but of {wanted}" if wanted else "")
+            )
+    if model is None and needs_model(kind):
+        raise ParameterError(f"the decision {kind} needs a model")
+    return found
+
+
+def choose(
+    model: LogLinear | None,
+    corpus: NBest | Forests,
+    decision: str | Mapping[str, Any] | None = None,
+    *,
+    k: int = STRINGS,
+    progress: Callable[[int], None] | None = None,
+) -> Choice:
+    """What a model chooses of lists or forests, by `decision` ("mbr", {"kind": "mbr", "gain": "chrf"}) or its own.
+
+    Of a forest it is chosen among the `k` best strings. `progress` is called with the number of segments done.
+    """
+    found = decision_of(model, decision)
+    kind, options = str(found["kind"]), {name: value for name, value in found.items() if name != "kind"}
+    forests = None
+    if isinstance(corpus, Forests):
+        model = _own(corpus) if kind == "first" or model is None else model
+        forests = model.complete(corpus)
+        most = 1 if needs_one(kind) else k
+        corpus = kbest(forests, model.edge_scores(forests), most, distinct=most > 1).lists()
+    if corpus.texts is None:
+        raise CapabilityError("these lists carry no texts to choose from")
+    if kind in BY_METRIC and model is not None:
+        options.setdefault("gain", _gain(model))
+    return Choice(corpus, decide(kind, model, corpus, **options, forests=forests, progress=progress), model)
+
+
+def _own(forests: Forests) -> LogLinear:
+    """The model of the system that made the forests."""
+    if not forests.own_weights:
+        raise CapabilityError(
+            "forests have no first hypothesis, and these do not tell the weights of the system that made them; "
+            "give a model with its weights (--model)"
+        )
+    return LogLinear(forests.own_weights)
+
+
+def _gain(model: LogLinear) -> str:
+    """The name of the metric that the model was tuned for; bleu where it is none of texts."""
+    name = model.metric.split("|")[0].lower()
+    return name if name in METRICS and name != "external" else "bleu"

@@ -1,0 +1,48 @@
+"""The whole way to a model: features to add, a trainer, a decision; what `nbest tune` does, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nbest.base.parameters import Parameters, parameter
+from nbest.corpus import Forests, NBest
+from nbest.decisions.choose import decision_of
+from nbest.features import fit_recipes
+from nbest.features.wanted import Wanted, columns, wanted
+from nbest.model.loglinear import LogLinear
+
+
+@dataclass
+class Pipeline(Parameters):
+    """A trainer with what comes before and after it; the model that it fits does all of it.
+
+    model = nbest.Pipeline(nbest.MERT(), add="length,agreement", decision="consensus").fit(dev, heldout)
+    nbest.choose(model, test).texts
+    """
+
+    trainer: Any = parameter(..., "what learns the weights")
+    add: Wanted = parameter(None, "features to add: length,agreement:metric=cer")
+    only: str | Sequence[str] | None = parameter(None, "the features to train on; default all")
+    drop: str | Sequence[str] | None = parameter(None, "features to leave out")
+    decision: str | Mapping[str, Any] | None = parameter(None, "how the model chooses: 1best, mbr, consensus, ...")
+    recipes_: tuple[Mapping[str, Any], ...] = field(default=(), init=False, repr=False)
+
+    def fit(self, corpus: NBest | Forests, heldout: NBest | Forests | None = None) -> LogLinear:
+        """The recipes of added features are fitted to `corpus` alone; held-out lists must not shape them."""
+        corpus, heldout = self.prepare(corpus, heldout)
+        return self.finish(self.trainer.fit(corpus, heldout))
+
+    def finish(self, model: LogLinear) -> LogLinear:
+        """The model with the decision of this pipeline."""
+        decision = decision_of(model, self.decision)
+        return replace(model, decision=decision) if decision["kind"] != "1best" else model
+
+    def prepare(self, corpus: NBest | Forests, *others: Any) -> tuple[Any, ...]:
+        """All corpora with the columns that are trained on, the recipes being fitted to the first."""
+        decision_of(LogLinear({}), self.decision)  # a wrong one is told before the work
+        self.recipes_ = fit_recipes(corpus, wanted(self.add))
+        return tuple(
+            None if each is None else columns(each, self.recipes_, self.only, self.drop) for each in (corpus, *others)
+        )
