@@ -1,138 +1,244 @@
-"""What every `nbest study` does, once its arguments are known: lists, options that pass through, progress, files."""
+"""`nbest study NAME`: a command made of the signature of a study, and what every study does with its arguments."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import inspect
+import math
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, make_dataclass
 from functools import cached_property
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from nbest.cli import further as o
+from nbest.base.errors import ParameterError, look_up
+from nbest.base.parameters import parameter
+from nbest.cli import commands as c
+from nbest.cli import further
+from nbest.cli.console import Console
+from nbest.cli.loading import Measure, Source, measure, read_corpus, read_lists
+from nbest.cli.targets import refuse_overwriting
+from nbest.corpus import Forests, NBest, split
+from nbest.features import fit_recipes
+from nbest.features.wanted import columns, files_of, wanted
+from nbest.forests.derivations import forests_of
+from nbest.model.loglinear import LogLinear, load
+from nbest.studies import STUDIES
+from nbest.studies.base import Study, paths_of
+from nbest.studies.keywords import Further, Given, Lists
+from nbest.trainers import TRAINERS
 
-if TYPE_CHECKING:
-    from nbest.cli.console import Console
-    from nbest.corpus import Forests, NBest
-    from nbest.model.loglinear import LogLinear
+_WORDS = (str, int, float, bool)  # types that the command line has, too
 
 
-@dataclass
-class StudyCall:
-    """One command: its lists and metric, the options it passes on, its progress and its files."""
+@dataclass(frozen=True)
+class _Keyword:
+    """One keyword of a study: its type without None, its default, and how the command line says it."""
 
-    study: str
-    arguments: dict[str, Any]  # of the command
-    paths: list[str] = field(init=False)
-    given: dict[str, str] = field(init=False)  # options not taken yet
-
-    def __post_init__(self) -> None:
-        from nbest.cli.loading import measure
-        from nbest.cli.targets import refuse_overwriting
-        from nbest.features.wanted import files_of
-        from nbest.studies.base import paths_of
-
-        self.paths, self.given = o.separate(self.arguments["lists"])
-        read = [self.arguments.get(name) for name in ("refs", "heldout", "heldout_refs", "model", "scores")]
-        further = [*self.given.values(), *files_of(self.arguments.get("add"))]
-        refuse_overwriting(paths_of(self.arguments["output"] or self.study), [self.paths, *read, further])
-        self.refs, self.format = self.arguments["refs"], self.arguments["format"]
-        self.how = measure(self.arguments["metric"], self.given, SimpleNamespace(**self.arguments))
+    name: str
+    kind: Any
+    default: Any
+    how: Any = None  # Given, Lists or Further
 
     @property
-    def threads(self) -> int | None:
-        return self.arguments["threads"]
+    def flag(self) -> str:
+        """The option as it is typed."""
+        return self.how.flags[0] if self.how.flags else f"--{self.name.replace('_', '-')}"
+
+
+def _keywords(study: Callable[..., Study]) -> list[_Keyword]:
+    hints = get_type_hints(study, include_extras=True)
+    found = []
+    for name, each in inspect.signature(study).parameters.items():
+        kind, *how = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
+        if get_origin(kind) in (Union, types.UnionType):
+            kind = next(option for option in get_args(kind) if option is not type(None))
+        found.append(_Keyword(name, kind, each.default, how[0] if how else None))
+    return found
+
+
+# the command ----------------------------------------------------------------------------------------------------
+
+
+def command_of(name: str) -> type[c.Command]:
+    """A dataclass with the options of a study and those that all have; its `run` does the study."""
+    fields: list[tuple[str, Any, Any]] = []
+    keywords = _keywords(STUDIES[name])
+    for each in keywords:
+        if each.name == "heldout":
+            share = (each.how or Lists()).share
+            fields += _held_out(share, seeded=any(other.name == "seed" for other in keywords))
+        elif isinstance(each.how, Lists) and each.how.add:
+            fields.append(("add", str | None, parameter(None, "Features to add: ngrams:order=2, ...")))
+        elif isinstance(each.how, Given):
+            fields.append(_option(each))
+    return make_dataclass(
+        name, fields, bases=(_Options,), frozen=True, kw_only=True, namespace={"__doc__": _help(name, keywords)}
+    )
+
+
+def _held_out(share: float, *, seeded: bool) -> list[tuple[str, Any, Any]]:
+    text = "Without --heldout: hold this share of the segments out."
+    fields = [
+        ("heldout", list[str] | None, parameter(None, "Held-out lists, scored but not trained on.")),
+        ("heldout_refs", list[str] | None, parameter(None, "Their references.")),
+        ("split", float, parameter(share, text, least=0.0, most=0.9)),
+    ]
+    return fields if seeded else [*fields, ("seed", int, parameter(1, "Seed of the split."))]
+
+
+def _option(each: _Keyword) -> tuple[str, Any, Any]:
+    """A field: words and numbers as they are, anything else as text."""
+    how: Given = each.how
+    default = ... if each.default is inspect.Parameter.empty else each.default
+    kind = each.kind
+    if get_origin(kind) is Mapping:
+        kind = list[str]
+    elif kind not in _WORDS:
+        kind = str
+        if isinstance(default, Sequence):
+            default = ",".join(value if isinstance(value, str) else f"{value:g}" for value in default)
+    hint = kind | None if default is None else kind
+    return each.name, hint, parameter(default, how.help, flags=how.flags, least=how.least, most=how.most)
+
+
+def _help(name: str, keywords: Sequence[_Keyword]) -> str:
+    """The first paragraph of the study's docstring, where further options go, and its example."""
+    text = inspect.getdoc(STUDIES[name]) or ""
+    example = next((line for line in text.splitlines() if line.startswith(f"    nbest study {name} ")), "")
+    parts = [text.partition("\n\n")[0]]
+    for each in keywords:
+        if isinstance(each.how, Further):
+            goal = each.how.of if each.how.of in [other.name for other in keywords] else f"method {each.how.of}"
+            goes = "go to the methods that have them" if _by_method(each) else f"are those of the {goal}"
+            parts.append(f"Further options {goes} ({each.how.examples} ...).")
+    return "\n\n".join([*parts, "[bold]Example[/bold]", example.removeprefix("  ")])
+
+
+def _by_method(each: _Keyword) -> bool:
+    """Whether settings are given for each method by its name."""
+    return get_origin(get_args(each.kind)[1]) is Mapping
+
+
+# a call ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options(c.References, c.MetricOptions, c.ScoresFile, c.Format, c.Threads, c.Quiet):
+    """The options that every study has."""
+
+    lists: list[str] = parameter(..., c.LISTS, flags=("lists",))
+    output: str | None = parameter(
+        None, "NAME: writes NAME.jsonl and NAME.svg (default: the study's name).", flags=("--output", "-o")
+    )
+
+    def run(self) -> None:
+        """Do the study, write its files, say where they are."""
+        _Call(type(self).__name__, self).run()
+
+
+class _Call:
+    """One command: its lists and metric, the options it passes on, its progress and its files."""
+
+    def __init__(self, name: str, options: Any) -> None:
+        self.name, self.options = name, options
+        self.output = options.output or name
+        self.keywords = _keywords(STUDIES[name])
+        self.paths, self.given = further.separate(options.lists)  # given: options not taken yet
+        read = [getattr(options, each, None) for each in ("refs", "heldout", "heldout_refs", "model", "scores")]
+        more = [*self.given.values(), *files_of(getattr(options, "add", None))]
+        refuse_overwriting(paths_of(self.output), [self.paths, *read, more])
+        self.how: Measure = measure(options.metric, self.given, options)
 
     @cached_property
     def console(self) -> Console:
-        from nbest.cli.console import Console
+        return Console(quiet=self.options.quiet)
 
-        return Console(quiet=self.arguments["quiet"])
-
-    def settings(self, methods: list[str]) -> dict[str, dict[str, Any]]:
-        """The further options of each method; one that no method has is an error."""
-        from nbest.base.errors import look_up
-        from nbest.model.loglinear import load
-        from nbest.trainers import TRAINERS
-
-        kinds = {name: look_up(TRAINERS, name, "method") for name in methods}
-        found = {
-            name: o.take(kind, dict(self.given), load=lambda path: load(path).weights) for name, kind in kinds.items()
-        }
-        taken = {option for options in found.values() for option in options}
-        o.refuse_rest({k: v for k, v in self.given.items() if k not in taken}, *kinds.values(), type(self.how.metric))
-        self.given = {}
-        return found
-
-    def lists(self, paths: list[str] | None = None, refs: list[str] | None = None) -> NBest:
-        """Lists with statistics; those of the command by default."""
-        from nbest.cli.loading import Source, read_lists
-
-        o.refuse_rest(self.given, type(self.how.metric))
-        source = Source(self.paths, self.refs, self.format) if paths is None else Source(paths, refs, self.format)
-        return self.how.measured(read_lists(source, self.console))
-
-    def forests(self) -> Forests:
-        """The forests of the command with its metric; lists are forests of one node each."""
-        from nbest.cli.loading import Source, read_corpus
-        from nbest.corpus import Forests
-        from nbest.forests.derivations import forests_of
-
-        o.refuse_rest(self.given, type(self.how.metric))
-        corpus = self.how.measured(read_corpus(Source(self.paths, self.refs, self.format), self.console))
-        return corpus if isinstance(corpus, Forests) else forests_of(corpus)
-
-    def sets(
-        self, heldout: list[str] | None, heldout_refs: list[str] | None, share: float, seed: int
-    ) -> tuple[NBest, NBest | None]:
-        """Dev and held-out lists, the latter from their own file or split off."""
-        from nbest.corpus import split
-
-        dev = self.lists()
-        if heldout:
-            return dev, self.lists(heldout, heldout_refs)
-        return split(dev, 1.0 - share, seed) if share else (dev, None)
-
-    def run(self, *lists: Any, **options: Any) -> None:
-        """Run the study with progress, write its files, say where they are."""
-        from nbest.studies import STUDIES
-
-        with self.console.progress(f"study {self.study}") as update, self.console.convergence():
-            found = STUDIES[self.study](*lists, progress=update, **options)
-        data, image = found.write(self.arguments["output"] or self.study)
+    def run(self) -> None:
+        """The study with progress, then its files."""
+        values = {each.name: self._value(each) for each in self.keywords if isinstance(each.how, Given)}
+        values |= self._settings()
+        values |= self._corpora()
+        values["threads"] = self.options.threads
+        with self.console.progress(f"study {self.name}") as update, self.console.convergence():
+            found = STUDIES[self.name](**values, progress=update)
+        data, image = found.write(self.output)
         self.console.say(f"wrote {data} ({len(found.rows)} rows) and {image}")
 
+    def _value(self, each: _Keyword) -> Any:
+        """What was given for a keyword, as the study takes it."""
+        value = getattr(self.options, each.name)
+        if value is None and each.how.unsaid:
+            self.console.say(each.how.unsaid)
+        if value is None or each.kind in _WORDS:
+            return value
+        if each.kind is LogLinear:
+            return load(value)
+        if get_origin(each.kind) is Mapping:
+            return further.grid_values(self._methods()[0], value, each.flag)
+        return several(each.flag, each.kind, value)
 
-def load_model(path: str | None) -> LogLinear | None:
-    from nbest.model.loglinear import load
+    def _methods(self) -> list[type]:
+        """The methods that take the further options."""
+        return [look_up(TRAINERS, name, "method") for name in self._method_names()]
 
-    return None if path is None else load(path)
+    def _method_names(self) -> list[str]:
+        of = next(each.how.of for each in self.keywords if isinstance(each.how, Further))
+        return [name for name in str(getattr(self.options, of, of)).split(",") if name]
+
+    def _settings(self) -> dict[str, Any]:
+        """The further options of the methods; one that none of them has is an error."""
+        each = next((each for each in self.keywords if isinstance(each.how, Further)), None)
+        if each is None:
+            further.refuse_rest(self.given, type(self.how.metric))
+            return {}
+        kinds = self._methods()
+        found = [further.take(kind, dict(self.given), load=lambda path: load(path).weights) for kind in kinds]
+        left = {key: value for key, value in self.given.items() if not any(key in options for options in found)}
+        further.refuse_rest(left, *kinds, type(self.how.metric))
+        for other in self.keywords:
+            if get_origin(other.kind) is Mapping and isinstance(other.how, Given):
+                further.refuse_twice(found[0], self._value(other), other.flag)
+        by_method = dict(zip(self._method_names(), found, strict=True))
+        return {each.name: by_method if _by_method(each) else next(iter(found), {})}
+
+    def _corpora(self) -> dict[str, Any]:
+        """The lists or forests of the command, and those that are held out."""
+        first, second = self.keywords[:2]
+        source = Source(self.paths, self.options.refs, self.options.format)
+        if first.kind is Forests:
+            corpus = self.how.measured(read_corpus(source, self.console))
+            return {first.name: corpus if isinstance(corpus, Forests) else forests_of(corpus)}
+        sets: list[NBest] = [self.how.measured(read_lists(source, self.console))]
+        if second.name == "heldout":
+            sets = self._with_held_out(sets[0], required=second.default is inspect.Parameter.empty)
+        if isinstance(first.how, Lists) and first.how.add:
+            added = fit_recipes(sets[0], wanted(self.options.add))
+            sets = [columns(corpus, added, None, None) for corpus in sets]
+        return dict(zip((first.name, second.name), sets, strict=False))
+
+    def _with_held_out(self, dev: NBest, *, required: bool) -> list[NBest]:
+        """Dev and held-out lists, the latter from their own file or split off."""
+        if self.options.heldout:
+            source = Source(self.options.heldout, self.options.heldout_refs, self.options.format)
+            return [dev, self.how.measured(read_lists(source, self.console))]
+        if self.options.split:
+            return list(split(dev, 1.0 - self.options.split, self.options.seed))
+        if required:
+            raise ParameterError(f"nbest study {self.name} needs --heldout LISTS or --split SHARE")
+        return [dev]
 
 
-def names(text: str) -> list[str]:
-    return [name for name in text.split(",") if name]
-
-
-def numbers(option: str, text: str | None, count: int | None = None) -> tuple[float, ...] | None:
-    """Finite numbers from NUMBER,NUMBER; `count` of them if it is given."""
-    from math import isfinite
-
-    from nbest.base.errors import ParameterError
-
-    if text is None:
-        return None
+def several(option: str, kind: Any, text: str) -> Any:
+    """Values with commas between them, from the text of an option: words, finite numbers, or two of them."""
+    of, *more = get_args(kind)
+    if of is str:
+        return [name for name in text.split(",") if name]
     try:
-        values = tuple(float(part) for part in text.split(","))
+        values = [float(part) for part in text.split(",")]
     except ValueError:
-        values = ()
-    if not values or not all(isfinite(value) for value in values) or (count and len(values) != count):
-        wanted = f"{count} numbers" if count else "numbers"
-        raise ParameterError(f"--{option} must be {wanted} with commas between them, got {text!r}")
-    return values
-
-
-def whole(option: str, text: str | None) -> list[int] | None:
-    from nbest.base.errors import ParameterError
-
-    values = numbers(option, text)
-    if values is not None and any(value % 1 for value in values):
-        raise ParameterError(f"--{option} must be whole numbers, got {text!r}")
-    return None if values is None else [int(value) for value in values]
+        values = []
+    if not values or not all(map(math.isfinite, values)) or (more and len(values) != 2):
+        raise ParameterError(f"{option} must be {'2 ' if more else ''}numbers with commas between them, got {text!r}")
+    if of is int and any(value % 1 for value in values):
+        raise ParameterError(f"{option} must be whole numbers, got {text!r}")
+    return tuple(map(of, values))

@@ -1,7 +1,7 @@
 """Studies: what lists, metrics and trainers look like, as data and as a picture.
 
 Each is a function of lists (`path`: of forests) that returns rows and a picture; `nbest study NAME` is its command.
-Adding one is one file, one line of `STUDIES` and one command.
+Adding one is one file and one line of `STUDIES`: the command is made of its signature (`nbest.studies.keywords`).
 """
 
 from collections.abc import Callable

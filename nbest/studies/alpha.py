@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about
+from nbest.studies.keywords import Further, Given, Lists
 from nbest.trainers.sparse.msr import MSR, MSR2
 
 METHODS = {"msr": MSR, "msr2": MSR2}
@@ -46,17 +47,21 @@ class Alpha(Study):
 
 
 def alpha(
-    dev: NBest,
+    dev: Annotated[NBest, Lists(add=True)],
     heldout: NBest,
     *,
-    alphas: Sequence[float] = (0.7, 0.8, 0.9, 1.0),
-    methods: Sequence[str] = ("msr", "msr2"),
+    alphas: Annotated[Sequence[float], Given("Values from 0 to 1: NUMBER,NUMBER.")] = (0.7, 0.8, 0.9, 1.0),
+    methods: Annotated[Sequence[str], Given("msr, msr2 or both.")] = ("msr", "msr2"),
     points: int = 100,
-    settings: Mapping[str, Any] | None = None,
+    settings: Annotated[
+        Mapping[str, Any] | None, Further("methods", "--limit 500, --window 200, --smoothing 0.05")
+    ] = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Alpha:
-    """Train MSR and MSR-II with each alpha; the metric on training and held-out lists as features are added.
+    """Minimum sample risk step by step: how much the overlap of features should count against their own effect.
+
+        nbest study alpha dev.nbest --refs dev.ref --metric wer --add ngrams:order=2 --alphas 0.7,0.9,1 -o alpha
 
     Yuan, Gao & Bu (2007), section 3.4 and figures 1 to 4. Held-out lists are only looked at. Each curve has at most
     `points` points, the last of them after the last feature. `settings` are further keywords for the trainers.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, log2
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from nbest.base.errors import ParameterError
 from nbest.corpus import NBest
@@ -13,6 +13,7 @@ from nbest.report.charts import LineChart, Series, Ticks
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, GAMMA, PALE, label
 from nbest.studies.base import Progress, Study, about, build, counting_failures
+from nbest.studies.keywords import Further, Given, Seed
 
 _FOREVER = 10**9  # steps without a gain on held-out lists: the whole path is wanted
 
@@ -72,18 +73,23 @@ def annealing(
     dev: NBest,
     heldout: NBest | None = None,
     *,
-    t0: Sequence[float] = (0.125, 1.0, 8.0),
-    methods: Sequence[str] = ("mert",),
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 1,
+    t0: Annotated[Sequence[float], Given("Temperatures to start from: NUMBER,NUMBER.")] = (0.125, 1.0, 8.0),
+    methods: Annotated[Sequence[str], Given("Methods to compare with: NAME,NAME.")] = ("mert",),
+    settings: Annotated[
+        Mapping[str, Any] | None, Further("risk", "--cooling 0.7, --t1 0.01, --schedule gamma, --order 1")
+    ] = None,
+    seed: Seed = 1,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Annealing:
-    """The whole path of `MinRisk` from each starting temperature, and where other methods end, to compare.
+    """The metric on dev and held-out lists along annealing paths, from hot to cold and then ever sharper.
 
-    Smith & Eisner (2006), figure 3, for fixed lists: a step here is a temperature (or gamma), not a round of
-    decoding. `settings` are further keywords of `MinRisk` (`cooling`, `t1`, `schedule`, `order`, ...); with the
-    schedule "gamma" there is one path and no temperature. Held-out lists are scored at every step and stop nothing.
+        nbest study annealing dev.nbest --refs dev.ref --metric bleu --t0 0.125,1,8 --split 0.25 -o annealing
+
+    The whole path of `MinRisk` from each starting temperature, and where other methods end, to compare. Smith & Eisner
+    (2006), figure 3, for fixed lists: a step here is a temperature (or gamma), not a round of decoding. `settings` are
+    further keywords of `MinRisk` (`cooling`, `t1`, `schedule`, `order`, ...); with the schedule "gamma" there is one
+    path and no temperature. Held-out lists are scored at every step and stop nothing.
     """
     given = dict(settings or {})
     if "t0" in given or not t0 or not all(t > 0 for t in t0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import NgramStats, ngram_stats
 from nbest.metrics import BLEU
 from nbest.metrics.rates import percent
-from nbest.model.loglinear import LogLinear
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import (
@@ -33,6 +32,7 @@ from nbest.report.svg import (
     text_width,
 )
 from nbest.studies.base import Held, Progress, Study, about
+from nbest.studies.keywords import Feature, FeatureRange, Gamma, Given, ModelFile, Points
 
 _STRIP = 0.11  # of the height of a panel, above and below the curves
 _ENVELOPE = "#c8c8c8"
@@ -127,18 +127,20 @@ def ranges(weights: Floats, points: list[dict[str, Any]], key: str) -> list[Rang
 
 def consensus(
     corpus: NBest,
-    feature: str,
+    feature: Feature,
     *,
-    model: LogLinear | None = None,
-    segment: str | None = None,
-    order: int = 2,
-    gamma: float = 1.0,
-    points: int = 201,
-    bounds: tuple[float, float] | None = None,
+    model: ModelFile = None,
+    segment: Annotated[str | None, Given("Id of the list to show (the first).")] = None,
+    order: Annotated[int, Given("Words of the n-grams counted.", least=1)] = 2,
+    gamma: Gamma = 1.0,
+    points: Points = 201,
+    bounds: FeatureRange = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Consensus:
-    """N-gram precision of the 1-best and of expected counts as one weight varies, the others as in `model`.
+    """N-gram precision of the 1-best and of expected counts against one weight, and what each decision chooses.
+
+        nbest study consensus dev.nbest --refs dev.ref --metric bleu --feature lm --model model.json -o consensus
 
         expected = sum_i sum_g min(E_i[c(g)], c(g, ref_i)) / sum_i sum_g E_i[c(g)],     g of `order` words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from nbest.base.errors import ParameterError, _known, look_up
 from nbest.corpus import NBest
@@ -13,6 +13,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about, build, counting_failures
+from nbest.studies.keywords import Further, Given, Lists, Seed
 from nbest.trainers import TRAINERS
 
 _GREY = "#888888"
@@ -50,17 +51,21 @@ class Curves(Study):
 
 
 def curves(
-    dev: NBest,
+    dev: Annotated[NBest, Lists(add=True)],
     heldout: NBest,
-    values: Mapping[str, Sequence[Any]],
+    values: Annotated[
+        Mapping[str, Sequence[Any]], Given("What to vary: NAME=VALUE,VALUE; repeatable.", ("--setting",))
+    ],
     *,
-    method: str = "lowdim",
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 1,
+    method: Annotated[str, Given("A method of nbest tune.", ("--method", "-M"))] = "risk",
+    settings: Annotated[Mapping[str, Any] | None, Further("method", "--k 50, --variance 0.5")] = None,
+    seed: Seed = 1,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Curves:
-    """Train a method on dev with each value of each setting in turn, the others as `settings` or the defaults say.
+    """The metric on held-out lists against the values of a setting, all others as they are.
+
+        nbest study settings train.jsonl --metric accuracy --method lowdim --setting tau=0.1,0.5,0.9 --heldout dev.jsonl
 
     Held-out lists are given to the trainer, so whatever it chooses on them (a number of rounds, the weight of a score)
     is chosen for each point, as `nbest tune --heldout` would. Jagarlamudi & Daume III (2012), figure 1.

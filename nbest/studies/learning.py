@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about, build, counting_failures
+from nbest.studies.keywords import Further, Given, Methods, Seed
 
 _FEWEST = 10  # segments of the smallest default subset
 
@@ -50,18 +51,23 @@ def learning(
     dev: NBest,
     heldout: NBest,
     *,
-    methods: Sequence[str] = ("risk", "mert", "likelihood"),
-    sizes: Sequence[int] | None = None,
-    repeats: int = 3,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
-    seed: int = 1,
+    methods: Methods = ("risk", "mert", "likelihood"),
+    sizes: Annotated[Sequence[int] | None, Given("Segments to train on: N,N (default: halves).")] = None,
+    repeats: Annotated[int, Given("Random subsets of each size.", least=1)] = 3,
+    settings: Annotated[
+        Mapping[str, Mapping[str, Any]] | None, Further("methods", "--restarts 5, --variance 0.5")
+    ] = None,
+    seed: Seed = 1,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Learning:
-    """Train each method on growing random subsets of dev and score them on held-out lists, which no trainer sees.
+    """The metric on dev and held-out lists as the number of segments trained on grows.
 
-    Subsets of one repeat contain each other; the largest default size is all of dev, the others halve it. All of dev is
-    only one subset, so it is trained on once. `settings` are keywords for trainers, by method.
+        nbest study learning dev.nbest --refs dev.ref --metric bleu --methods risk,mert --repeats 5 -o learning
+
+    Each method is trained on growing random subsets of dev; no trainer sees the held-out lists. Subsets of one repeat
+    contain each other; the largest default size is all of dev, the others halve it. All of dev is only one subset, so
+    it is trained on once. `settings` are keywords for trainers, by method.
     """
     sizes = _sizes(len(dev), sizes)
     if repeats < 1:

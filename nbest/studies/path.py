@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about, counting_failures
+from nbest.studies.keywords import Given, Seed
 from nbest.trainers.dense.cobleu import MaxCoBLEU
 from nbest.trainers.dense.mert import MERT
 
@@ -47,18 +48,21 @@ class Path(Study):
 def path(
     forests: Forests,
     *,
-    k: int = 200,
-    rounds: int = 20,
-    iterations: int = 200,
-    optimiser: str = "lbfgs",
-    seed: int = 1,
+    k: Annotated[int, Given("Hypotheses that MERT gets of each forest in a round.", least=1)] = 200,
+    rounds: Annotated[int, Given("Rounds of MERT at most.", least=1)] = 20,
+    iterations: Annotated[int, Given("Steps of CoBLEU at most.", least=1)] = 200,
+    optimiser: Annotated[str, Given("Of CoBLEU: lbfgs, or adaptive, the paper's.")] = "lbfgs",
+    seed: Seed = 1,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Path:
-    """Train from 0 by both methods, the forests standing in for a decoder.
+    """How smoothly training on forests reaches its end: MERT over growing k-best lists, and CoBLEU.
 
-    MERT: the k best derivations under the current weights join the lists, MERT tunes on all lists so far, and the
-    1-best of the forests is measured; until no list grows, or for `rounds`. CoBLEU: one row a step of its optimiser.
+        nbest study path dev.forests.jsonl.gz --metric bleu --tokenize none --k 200 -o path
+
+    Both start from 0; the forests stand in for a decoder. MERT: the k best derivations under the current weights join
+    the lists, MERT tunes on all lists so far, and the 1-best of the forests is measured; until no list grows, or for
+    `rounds`. CoBLEU: one row a step of its optimiser.
     """
     if k < 1 or rounds < 1:
         raise ParameterError(f"'k' and 'rounds' of the study path must be >= 1, got {k} and {rounds}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from nbest.report.picture import Picture
 from nbest.report.svg import GAMMA, label, shade
 from nbest.studies.base import Held, Progress, Study, about
 from nbest.studies.expected import Expected
+from nbest.studies.keywords import WEIGHTS, Feature, FeatureRange, Given, MetricOrder, Points
 
+_NO_MODEL = "without --model all other weights are 0, and the exact metric has its only step at 0"
 GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -66,20 +68,23 @@ class Sharpness(Study):
 
 def sharpness(
     corpus: NBest,
-    feature: str,
+    feature: Feature,
     *,
-    model: LogLinear | None = None,
-    gammas: Sequence[float] = GAMMAS,
-    order: int = 2,
-    points: int = 201,
-    bounds: tuple[float, float] | None = None,
+    model: Annotated[LogLinear | None, Given(WEIGHTS, unsaid=_NO_MODEL)] = None,
+    gammas: Annotated[Sequence[float], Given("Sharpness of each curve: NUMBER,NUMBER.", ("--gamma",))] = GAMMAS,
+    order: MetricOrder = 2,
+    points: Points = 201,
+    bounds: FeatureRange = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Sharpness:
-    """The expected metric over `points` weights of one feature for each gamma, and the exact metric in every interval.
+    """The expected metric against one weight, ever sharper, beside the exact metric of the chosen hypotheses.
 
-    Smith & Eisner (2006), figure 2. The exact curve comes from the envelopes of the lists, as in MERT, and has all its
-    steps however narrow. With all other weights 0 it has only one, at 0.
+        nbest study sharpness dev.nbest --refs dev.ref --metric bleu --feature lm --model model.json -o sharpness
+
+    Smith & Eisner (2006), figure 2: `points` weights for each gamma, and every interval of the exact metric. The exact
+    curve comes from the envelopes of the lists, as in MERT, and has all its steps however narrow. With all other
+    weights 0 it has only one, at 0.
     """
     if not gammas or not all(gamma >= 0 for gamma in gammas):
         raise ParameterError(f"'gammas' of the study sharpness must be numbers >= 0, got {list(gammas)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from nbest.report.charts import Histogram
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures
+from nbest.studies.keywords import Further, Given, Methods, Seed
 
 ONE_START: dict[str, dict[str, Any]] = {"mert": {"restarts": 0, "hops": 0}}
 """What makes a method climb from the given start alone."""
@@ -63,19 +64,24 @@ class Starts(Study):
 def starts(
     corpus: NBest,
     *,
-    methods: Sequence[str] = ("softbleu", "mert"),
-    count: int = 200,
-    feature: str | None = None,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
-    seed: int = 1,
+    methods: Methods = ("softbleu", "mert"),
+    count: Annotated[int, Given("Corners to start from, all if there are fewer.", least=1)] = 200,
+    feature: Annotated[str | None, Given("Show the weights of this feature too.")] = None,
+    settings: Annotated[
+        Mapping[str, Mapping[str, Any]] | None, Further("methods", "--iterations 50, --variance 0.5")
+    ] = None,
+    seed: Seed = 1,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Starts:
-    """Train each method from the corners {-1, 1}^D, all of them or a random sample of `count`.
+    """How much the start matters: the metric on dev before and after training from corners of the unit cube.
 
-    Nguyen, Mahajan & He (2007), figures 1 and 2. Weights of a corner are in units of features scaled by their spread
-    over the corpus, the units of SoftBLEU; features that never differ within a list stay 0. MERT climbs from the one
-    start only, without restarts and hops. `feature` adds a histogram of its weight.
+        nbest study starts dev.nbest --refs dev.ref --metric bleu --count 100 --feature lm -o starts
+
+    Each method starts from the corners {-1, 1}^D, all of them or a random sample of `count`. Nguyen, Mahajan & He
+    (2007), figures 1 and 2. Weights of a corner are in units of features scaled by their spread over the corpus, the
+    units of SoftBLEU; features that never differ within a list stay 0. MERT climbs from the one start only, without
+    restarts and hops. `feature` adds a histogram of its weight.
     """
     scale = corpus_scale(corpus, within_scale(corpus))
     names = [name for name, size in zip(corpus.feature_names, scale, strict=True) if size > 0]

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats
 from nbest.corpus import NBest
-from nbest.model.loglinear import LogLinear
 from nbest.objectives import Risk
 from nbest.report.charts import HeatMap
 from nbest.report.picture import Picture
 from nbest.report.svg import GAMMA
 from nbest.studies.base import Held, Progress, Study, about
 from nbest.studies.expected import Expected
+from nbest.studies.keywords import Gamma, Given, MetricOrder, ModelFile, Range
 
 
 @dataclass(frozen=True)
@@ -64,24 +64,26 @@ class Surface(Study):
 
 def surface(
     corpus: NBest,
-    x: str,
-    y: str,
+    x: Annotated[str, Given("Feature whose weight goes to the right.")],
+    y: Annotated[str, Given("Feature whose weight goes up.")],
     *,
-    model: LogLinear | None = None,
-    gamma: float = 1.0,
-    temperature: float = 0.0,
-    order: int = 2,
-    points: int = 41,
-    x_range: tuple[float, float] | None = None,
-    y_range: tuple[float, float] | None = None,
+    model: ModelFile = None,
+    gamma: Gamma = 1.0,
+    temperature: Annotated[float, Given("Show the objective of annealing at this T as well.", least=0.0)] = 0.0,
+    order: MetricOrder = 2,
+    points: Annotated[int, Given("Weights to try of each feature.", least=2)] = 41,
+    x_range: Annotated[Range, Given("Weights of x: LOW,HIGH.")] = None,
+    y_range: Annotated[Range, Given("Weights of y: LOW,HIGH.")] = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Surface:
-    """The 1-best and the expected metric over a grid of two weights, the others as in `model` (0 without one).
+    """The metric over two weights: of the chosen hypotheses, and expected, which is what risk training sees.
 
-    Smith & Eisner (2006), figure 1 and, smooth, what the same figure becomes under eq. 5. With a `temperature` rows
-    also hold the objective of annealing, minus the expected formula less T times the entropy (eq. 7). Cost: a pass over
-    the lists for each of points x points cells.
+        nbest study surface dev.nbest --refs dev.ref --metric bleu --x lm --y am --model model.json -o surface
+
+    The other weights are as in `model` (0 without one). Smith & Eisner (2006), figure 1 and, smooth, what the same
+    figure becomes under eq. 5. With a `temperature` rows also hold the objective of annealing, minus the expected
+    formula less T times the entropy (eq. 7). Cost: a pass over the lists for each of points x points cells.
     """
     if x == y:
         raise ParameterError(f"a surface needs two different features, got {x!r} twice")

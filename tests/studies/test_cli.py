@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 from xml.etree import ElementTree
 
 import pytest
@@ -14,7 +17,11 @@ import nbest
 from nbest.base.errors import NbestError
 from nbest.cli.study import app
 from nbest.model.loglinear import LogLinear
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
 from nbest.studies import STUDIES
+from nbest.studies.base import Progress, Study, about
+from nbest.studies.keywords import Given
 from tests.cli.conftest import write_lists
 
 LISTS = ("dev.nbest", "--refs", "dev.ref", "--metric", "wer")
@@ -70,6 +77,50 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
     ran = run(name, "--help")
     assert ran.exit_code == 0
     assert f"nbest study {name}" in " ".join(ran.output.split())
+
+
+@dataclass(frozen=True)
+class Tiny(Study):
+    name = "tiny"
+
+    def picture(self) -> Picture:
+        return Picture("tiny", "", [LineChart([Series("", [0, 1], [0.0, 1.0])])])
+
+
+def tiny(
+    corpus: nbest.NBest,
+    *,
+    words: Annotated[Sequence[str], Given("Some words.", ("--word",))] = ("a", "b"),
+    limits: Annotated[tuple[float, float] | None, Given("Limits: LOW,HIGH.")] = None,
+    times: Annotated[int, Given("How often.", least=1)] = 2,
+    hidden: float = 0.5,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Tiny:
+    """A study that only says what it was given.
+
+        nbest study tiny dev.nbest --word c,d
+
+    More for readers of the code.
+    """
+    settings = {"words": list(words), "limits": limits, "times": times, "hidden": hidden}
+    return Tiny(**about(corpus), settings=settings, rows=({"segments": len(corpus)},))
+
+
+def test_a_study_is_one_file_and_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STUDIES, "tiny", tiny)
+    said = " ".join(run("tiny", "--help").output.split())
+    for part in ("A study that only says", "nbest study tiny dev.nbest", "--word", "[default: a,b]", "LOW,HIGH"):
+        assert part in said
+    assert "hidden" not in said
+    assert "readers of the code" not in said
+    ran = run("tiny", *LISTS, "--word", "c,d", "--limits", "-1,2.5", "--times", "3")
+    assert ran.exit_code == 0, ran.output
+    header, row = (json.loads(line) for line in (folder / "tiny.jsonl").read_text().splitlines())
+    assert header["settings"] == {"words": ["c", "d"], "limits": [-1.0, 2.5], "times": 3, "hidden": 0.5}
+    assert row == {"segments": 40}
+    assert run("tiny", *LISTS, "--times", "0").exit_code == 2
+    assert "--limits must be 2 numbers" in refusal("tiny", *LISTS, "--limits", "1")
 
 
 def test_values_are_those_of_the_lists(folder: Path) -> None:
