@@ -6,23 +6,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
 from nbest.corpus.blocks import blocks
+from nbest.corpus.container import (
+    Container,
+    Said,
+    check_columns,
+    check_count,
+    check_offsets,
+    check_segments,
+    frozen_view,
+)
 from nbest.corpus.metric import Metric
-from nbest.corpus.nbest import Origin, frozen_view
+from nbest.corpus.nbest import Origin
 
 if TYPE_CHECKING:
     from nbest.corpus.layout import Layout
 
 
-@dataclass(frozen=True)
-class Forests:
+@dataclass(frozen=True, eq=False, repr=False)
+class Forests(Container):
     """N packed forests with V nodes, E edges and T tails in all, and D features an edge.
 
     A derivation of a node is one of its edges with a derivation of each of the edge's tails; the derivations of a
@@ -33,6 +42,13 @@ class Forests:
     tail number -1 - s (by position). Lattices have edges of one tail, n-best lists edges of none.
     Checked once at construction; arrays are read-only.
     """
+
+    said: ClassVar[Said] = Said("forests", "forest", "derivations", "strings", "edge", "larger")
+    whole: ClassVar[bool] = False  # a row of features is an edge, a part of many derivations
+    texts: ClassVar[None] = None
+    sparse: ClassVar[None] = None
+    sparse_names: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]  # none
+    recipes: ClassVar[tuple[Mapping[str, Any], ...]] = ()
 
     node_offsets: Ints  # [N+1]: nodes of forest i
     edge_offsets: Ints  # [V+1]: edges into node v
@@ -51,11 +67,6 @@ class Forests:
     own_weights: Mapping[str, float] = field(default_factory=dict)  # of the system that made them, if the file tells
     origins: Mapping[str, Origin] = field(default_factory=dict)
     absent_is_zero: bool = False  # a feature that is not among the names is 0 on all edges: so says the file's format
-
-    def __repr__(self) -> str:
-        sizes = f"{len(self)} segments, {len(self.edge_offsets) - 1} nodes, {len(self.features)} edges"
-        metric = "" if self.metric is None else f", {self.metric.name}"
-        return f"Forests({sizes}, {len(self.feature_names)} features{metric})"
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -80,6 +91,11 @@ class Forests:
         return len(self.node_offsets) - 1
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """How many segments, nodes and edges."""
+        return {"segments": len(self), "nodes": self.nodes, "edges": self.edges}
+
+    @property
     def nodes(self) -> int:
         """V, the number of nodes."""
         return int(self.node_offsets[-1])
@@ -93,6 +109,11 @@ class Forests:
     def forest_edges(self) -> Ints:
         """[N+1] offsets: edges of forest i."""
         return self.edge_offsets[self.node_offsets]
+
+    @property
+    def row_offsets(self) -> Ints:
+        """[N+1] rows of features of segment i."""
+        return self.forest_edges
 
     @property
     def arities(self) -> Ints:
@@ -112,22 +133,11 @@ class Forests:
 
         return Layout.of(self)
 
-    def column(self, name: str) -> Floats:
-        """[E] one feature."""
-        if name not in self.feature_names:
-            raise ParameterError(f"no feature {name!r} in these forests; {_known(self.feature_names, name)}")
-        return np.asarray(self.features[:, self.feature_names.index(name)], np.float64)
-
     # what belongs to segments ------------------------------------------------------------------------------
 
     def with_metric(self, metric: Metric, references: References | None = None) -> Forests:
         """The same forests, to be measured by `metric` against `references` (their own when none are given)."""
-        need_metric("Forests.with_metric", metric)
-        forests = self if references is None else self.with_references(references)
-        if forests.references is None:
-            raise CapabilityError(
-                f"{metric.name} needs references and these forests carry none; give them (--refs on the command line)"
-            )
+        forests, _ = self.to_measure(metric, references)
         forests.need_words(metric.name)
         return replace(forests, metric=metric, stats=None)
 
@@ -135,9 +145,10 @@ class Forests:
         """The same forests with statistics [E, M] of `metric` that add up over the edges of a derivation."""
         return replace(self, metric=metric, stats=stats)
 
-    def with_references(self, references: References) -> Forests:
-        """The same forests with these references, one sequence of texts a segment."""
-        return replace(self, references=tuple(tuple(refs) for refs in references), metric=None, stats=None)
+    @property
+    def scored(self) -> bool:
+        """Whether choices can be scored."""
+        return self.metric is not None
 
     def need_metric(self) -> Metric:
         """The metric, or a `CapabilityError` that says how to get one."""
@@ -163,9 +174,7 @@ class Forests:
             **self.edge_fields(edges),
             node_offsets=node_offsets,
             edge_offsets=edge_offsets,
-            ids=tuple(self.ids[i] for i in chosen),
-            references=None if self.references is None else tuple(self.references[i] for i in chosen),
-            sources=None if self.sources is None else tuple(self.sources[i] for i in chosen),
+            **self.of_segments(chosen),
         )
 
     def shards(self, block: int | None = None) -> list[Forests]:
@@ -183,72 +192,24 @@ class Forests:
             fields |= {"symbol_offsets": symbol_offsets, "symbols": self.symbols[rows]}
         return fields
 
-    def only_features(self, names: Sequence[str]) -> Forests:
-        """The same forests with only these features, in this order."""
-        for name in names:
-            self.column(name)
-        return replace(
-            self,
-            features=self.features[:, [self.feature_names.index(name) for name in names]],
-            feature_names=tuple(names),
-            origins={name: origin for name, origin in self.origins.items() if name in names},
-            own_weights={name: weight for name, weight in self.own_weights.items() if name in names},
-            absent_is_zero=self.absent_is_zero and set(names) == set(self.feature_names),  # those left out are not 0
-        )
-
-    def without_features(self, names: Sequence[str]) -> Forests:
-        """The same forests without these features."""
-        return self.only_features([name for name in self.feature_names if name not in names])
-
-    def with_features(self, names: Sequence[str], columns: Floats) -> Forests:
-        """The same forests with further features [E, len(names)]."""
-        columns = np.asarray(columns, np.float64).reshape(self.edges, len(names))
-        return replace(
-            self,
-            features=np.concatenate([self.features, columns], axis=1),
-            feature_names=(*self.feature_names, *names),
-        )
+    def _said_of(self, names: Sequence[str]) -> dict[str, Any]:
+        return {
+            "origins": {name: origin for name, origin in self.origins.items() if name in names},
+            "own_weights": {name: weight for name, weight in self.own_weights.items() if name in names},
+            "absent_is_zero": self.absent_is_zero and set(names) == set(self.feature_names),  # those left out are not 0
+        }
 
 
 def _check(forests: Forests) -> None:
-    for name, size in (
-        ("node_offsets", None),
-        ("edge_offsets", forests.nodes + 1),
-        ("tail_offsets", forests.edges + 1),
-    ):
-        check_offsets(name, getattr(forests, name), size)
-    if len(forests.tails) != forests.tail_offsets[-1]:
-        raise ParameterError(
-            f"'tails' of Forests must have {forests.tail_offsets[-1]} entries, got {len(forests.tails)}"
-        )
-    shape = (forests.edges, len(forests.feature_names))
-    if forests.features.shape != shape:
-        raise ParameterError(f"'features' of Forests must have shape {shape}, got {forests.features.shape}")
-    if forests.features.dtype not in (np.float32, np.float64):
-        raise ParameterError(f"'features' of Forests must be float32 or float64, got {forests.features.dtype}")
-    if not np.isfinite(forests.features).all():
-        row, column = np.argwhere(~np.isfinite(forests.features))[0]
-        name = forests.feature_names[column]
-        raise ParameterError(f"features of Forests must be finite, got {forests.features[row, column]} for {name!r}")
+    check_offsets(forests, "node_offsets")
+    check_offsets(forests, "edge_offsets", forests.nodes + 1)
+    check_offsets(forests, "tail_offsets", forests.edges + 1)
+    check_count(forests, "tails", forests.tail_offsets[-1])
+    check_columns(forests, forests.edges)
     if forests.stats is not None and (forests.stats.ndim != 2 or len(forests.stats) != forests.edges):
         raise ParameterError(f"'stats' of Forests must be [E, M] with E = {forests.edges}, got {forests.stats.shape}")
-    if len(set(forests.feature_names)) != len(forests.feature_names):
-        raise ParameterError("feature names of Forests must differ")
-    if len(set(forests.ids)) != len(forests.ids):
-        raise ParameterError("'ids' of Forests must differ")
-    for name in ("ids", "references", "sources"):
-        value = getattr(forests, name)
-        if value is not None and len(value) != len(forests):
-            raise ParameterError(f"'{name}' of Forests must have {len(forests)} entries, got {len(value)}")
+    check_segments(forests)
     _check_graph(forests)
-
-
-def check_offsets(name: str, offsets: Ints, size: int | None) -> None:
-    """Offsets start at 0, never fall and, if it is known, have this size."""
-    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
-        raise ParameterError(f"'{name}' of Forests must start at 0 and never fall")
-    if size is not None and len(offsets) != size:
-        raise ParameterError(f"'{name}' of Forests must have {size} entries, got {len(offsets)}")
 
 
 def _check_graph(forests: Forests) -> None:
@@ -263,9 +224,8 @@ def _check_graph(forests: Forests) -> None:
         )
     if forests.symbols is None or forests.symbol_offsets is None:
         return
-    check_offsets("symbol_offsets", forests.symbol_offsets, forests.edges + 1)
-    if len(forests.symbols) != forests.symbol_offsets[-1]:
-        raise ParameterError(f"'symbols' of Forests must have {forests.symbol_offsets[-1]} entries")
+    check_offsets(forests, "symbol_offsets", forests.edges + 1)
+    check_count(forests, "symbols", forests.symbol_offsets[-1])
     owners = np.repeat(np.arange(forests.edges), segments.lengths(forests.symbol_offsets))
     wrong = (forests.symbols >= len(forests.vocabulary)) | (-1 - forests.symbols >= forests.arities[owners])
     if wrong.any():

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
 from nbest.corpus.blocks import blocks
+from nbest.corpus.container import (
+    Container,
+    Said,
+    check_columns,
+    check_count,
+    check_offsets,
+    check_segments,
+    frozen_view,
+)
 from nbest.corpus.metric import Metric
 from nbest.corpus.texts import Texts
 
@@ -46,14 +55,19 @@ class _CheckedNames(tuple[str, ...]):
     beside: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class NBest:
+@dataclass(frozen=True, eq=False, repr=False)
+class NBest(Container):
     """N segments with H hypotheses in all, D dense features and M statistics of a metric.
 
     Checked once at construction; arrays are read-only, so it can be shared between threads and trainers.
     `sparse` is a [H, D'] matrix of further features with `sparse_names`. `positions` says where each hypothesis
     stood in the file it was read from, when reading had to group them by segment.
     """
+
+    said: ClassVar[Said] = Said("lists", "list", "hypotheses", "hypotheses", "hypothesis", "longer")
+    whole: ClassVar[bool] = True  # a row of features is a whole hypothesis
+    own_weights: ClassVar[Mapping[str, float]] = MappingProxyType({})  # not told by files of lists
+    absent_is_zero: ClassVar[bool] = False
 
     offsets: Ints  # [N+1]: hypotheses of segment i are offsets[i]:offsets[i+1]
     features: Floats  # [H, D]
@@ -83,15 +97,15 @@ class NBest:
         put(self, "origins", MappingProxyType(dict(self.origins)))
         _check(self)
 
-    def __repr__(self) -> str:
-        sizes = f"{len(self)} segments, {self.hypotheses} hypotheses, {len(self.feature_names)} features"
-        sparse = f" and {len(self.sparse_names)} sparse ones" if self.sparse is not None else ""
-        return f"NBest({sizes}{sparse}{'' if self.metric is None else f', {self.metric.name}'})"
-
     # sizes -------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many segments and hypotheses."""
+        return {"segments": len(self), "hypotheses": self.hypotheses}
 
     @property
     def hypotheses(self) -> int:
@@ -103,30 +117,20 @@ class NBest:
         """[N] number of hypotheses of each segment."""
         return segments.lengths(self.offsets)
 
-    def column(self, name: str) -> Floats:
-        """[H] one dense feature."""
-        if name not in self.feature_names:
-            raise ParameterError(f"no feature {name!r} in these lists; {_known(self.feature_names, name)}")
-        return np.asarray(self.features[:, self.feature_names.index(name)], np.float64)
+    @property
+    def row_offsets(self) -> Ints:
+        """[N+1] rows of features of segment i."""
+        return self.offsets
 
     # statistics --------------------------------------------------------------------------------------------
 
     def with_metric(self, metric: Metric, references: References | None = None) -> NBest:
         """The same lists with the statistics of `metric` against `references` (its own when none are given)."""
-        need_metric("NBest.with_metric", metric)
-        corpus = self if references is None else self.with_references(references)
-        if corpus.references is None:
-            raise CapabilityError(
-                f"{metric.name} needs references and these lists carry none; give them (--refs on the command line)"
-            )
+        corpus, references = self.to_measure(metric, references)
         if corpus.texts is None:
             raise CapabilityError(f"{metric.name} needs the texts of the hypotheses and these lists carry none")
-        stats = metric.stats(corpus.texts, corpus.offsets, corpus.references)
+        stats = metric.stats(corpus.texts, corpus.offsets, references)
         return replace(corpus, stats=stats, metric=metric)
-
-    def with_references(self, references: References) -> NBest:
-        """The same lists with these references, one sequence of texts a segment."""
-        return replace(self, references=tuple(tuple(refs) for refs in references), stats=None, metric=None)
 
     def totals(self, choice: Ints) -> Floats:
         """[M] statistics of one choice a segment: flat hypothesis indices, -1 where a list is empty."""
@@ -149,6 +153,11 @@ class NBest:
             raise CapabilityError("these lists have no statistics yet; call corpus.with_metric(metric, references)")
         return self.stats, self.metric
 
+    @property
+    def scored(self) -> bool:
+        """Whether choices can be scored."""
+        return self.stats is not None and self.metric is not None
+
     def need_metric(self) -> Metric:
         """The metric, or a `CapabilityError` that says how to get one and its statistics."""
         return self.need_stats()[1]
@@ -162,9 +171,7 @@ class NBest:
         return replace(
             self,
             **self._rows(rows, offsets),
-            ids=tuple(self.ids[i] for i in chosen),
-            references=None if self.references is None else tuple(self.references[i] for i in chosen),
-            sources=None if self.sources is None else tuple(self.sources[i] for i in chosen),
+            **self.of_segments(chosen),
         )
 
     def shards(self, block: int | None = None) -> list[NBest]:
@@ -173,13 +180,11 @@ class NBest:
         return [self] if len(cuts) == 1 else [self._between(*ends) for ends in cuts]
 
     def _between(self, low: int, high: int) -> NBest:
-        own, rows = slice(low, high), slice(*self.offsets[[low, high]].tolist())
+        rows = slice(*self.offsets[[low, high]].tolist())
         return replace(
             self,
             **self._rows(rows, self.offsets[low : high + 1] - self.offsets[low]),
-            ids=self.ids[own],
-            references=None if self.references is None else self.references[own],
-            sources=None if self.sources is None else self.sources[own],
+            **self.of_segments(range(low, high)),
         )
 
     def keep(self, mask: Bools) -> NBest:
@@ -207,20 +212,6 @@ class NBest:
 
     # columns -----------------------------------------------------------------------------------------------
 
-    def with_features(self, names: Sequence[str], columns: Floats) -> NBest:
-        """The same lists with further dense columns [H, len(names)]."""
-        columns = np.asarray(columns, np.float64)
-        if columns.ndim == 1 and len(names) == 1:
-            columns = columns[:, None]
-        if columns.shape != (self.hypotheses, len(names)):
-            want = (self.hypotheses, len(names))
-            raise ParameterError(f"'columns' of with_features must have shape {want}, got {columns.shape}")
-        return replace(
-            self,
-            features=np.concatenate([self.features, columns], axis=1),
-            feature_names=(*self.feature_names, *names),
-        )
-
     def without_sparse(self) -> NBest:
         """The same lists with their dense features only."""
         return self if self.sparse is None else replace(self, sparse=None, sparse_names=())
@@ -239,29 +230,8 @@ class NBest:
             columns = csr_array(hstack([self.sparse, columns], format="csr"))
         return replace(self, sparse=columns, sparse_names=(*self.sparse_names, *names))
 
-    def only_features(self, names: Sequence[str]) -> NBest:
-        """The same lists with only these dense columns, in this order."""
-        missing = [name for name in names if name not in self.feature_names]
-        if missing:
-            raise ParameterError(f"no feature {missing[0]!r} in these lists; {_known(self.feature_names, missing[0])}")
-        index = [self.feature_names.index(name) for name in names]
-        return replace(
-            self,
-            features=self.features[:, index],
-            feature_names=tuple(names),
-            origins={name: origin for name, origin in self.origins.items() if name in names},
-        )
-
-    def without_features(self, names: Sequence[str]) -> NBest:
-        """The same lists without these dense columns."""
-        return self.only_features([name for name in self.feature_names if name not in names])
-
-
-def frozen_view(array: Any, dtype: Any) -> Any:
-    """A read-only view of an array (a copy only where the type must change)."""
-    view = np.asarray(array, dtype).view()
-    view.flags.writeable = False
-    return view
+    def _said_of(self, names: Sequence[str]) -> dict[str, Any]:
+        return {"origins": {name: origin for name, origin in self.origins.items() if name in names}}
 
 
 def _checked(names: Sequence[str], dense: tuple[str, ...]) -> _CheckedNames:
@@ -276,46 +246,18 @@ def _checked(names: Sequence[str], dense: tuple[str, ...]) -> _CheckedNames:
 
 
 def _check(corpus: NBest) -> None:
-    offsets, features = corpus.offsets, corpus.features
-    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
-        raise ParameterError("'offsets' of NBest must start at 0 and never fall")
-    hypotheses, width = int(offsets[-1]), len(corpus.feature_names)
-    if features.shape != (hypotheses, width):
-        raise ParameterError(f"'features' of NBest must have shape {(hypotheses, width)}, got {features.shape}")
-    if features.dtype not in (np.float32, np.float64):
-        raise ParameterError(f"'features' of NBest must be float32 or float64, got {features.dtype}")
-    if not np.isfinite(features).all():
-        row, column = np.argwhere(~np.isfinite(features))[0]
-        raise ParameterError(
-            f"features of NBest must be finite, got {features[row, column]} "
-            f"for {corpus.feature_names[column]!r} in hypothesis {row}"
-        )
-    twice = [name for name in corpus.feature_names if corpus.feature_names.count(name) > 1]
-    if twice:
-        raise ParameterError(f"feature names of NBest must differ, got {twice[0]!r} twice")
-    _check_sizes(corpus, hypotheses)
-
-
-def _check_sizes(corpus: NBest, hypotheses: int) -> None:
-    segments_, count = len(corpus), len
-    for name, value, size in (
-        ("ids", corpus.ids, segments_),
-        ("references", corpus.references, segments_),
-        ("sources", corpus.sources, segments_),
-        ("texts", corpus.texts, hypotheses),
-        ("stats", corpus.stats, hypotheses),
-        ("positions", corpus.positions, hypotheses),
-    ):
-        if value is not None and count(value) != size:
-            raise ParameterError(f"'{name}' of NBest must have {size} entries, got {count(value)}")
+    check_offsets(corpus, "offsets")
+    hypotheses = corpus.hypotheses
+    check_columns(corpus, hypotheses)
+    check_segments(corpus)
+    for name in ("texts", "stats", "positions"):
+        check_count(corpus, name, hypotheses)
     if corpus.stats is not None and (corpus.stats.ndim != 2 or not np.isfinite(corpus.stats).all()):
         got = f"shape {corpus.stats.shape}" if corpus.stats.ndim != 2 else "some that are not"
         raise ParameterError(f"'stats' of NBest must be finite numbers [H, M], got {got}")
     if corpus.sparse is not None and corpus.sparse.shape != (hypotheses, len(corpus.sparse_names)):
         want = (hypotheses, len(corpus.sparse_names))
         raise ParameterError(f"'sparse' of NBest must have shape {want}, got {corpus.sparse.shape}")
-    if len(set(corpus.ids)) != segments_:
-        raise ParameterError("'ids' of NBest must differ")
     if corpus.references is not None and not all(corpus.references):
         empty = next(i for i, refs in enumerate(corpus.references) if not refs)
         raise ParameterError(f"every segment needs at least one reference; segment {corpus.ids[empty]!r} has none")

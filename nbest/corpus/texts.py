@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from nbest.compute.compilation import kernel
 Bytes = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Texts:
     """H UTF-8 texts: text h is `buffer[starts[h]:ends[h]]`."""
 
@@ -32,6 +33,17 @@ class Texts:
 
     def __repr__(self) -> str:
         return f"Texts({len(self)} texts in {len(self.buffer)} bytes)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Texts):
+            return NotImplemented
+        return len(self) == len(other) and all(self.raw(h) == other.raw(h) for h in range(len(self)))
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = self.buffer, self.starts, self.ends
+        return _restored, (arrays, tuple(array.flags.writeable for array in arrays))
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -59,6 +71,13 @@ class Texts:
         """[H] a number for each text, equal for equal texts, counting up from 0 in order of first appearance."""
         seen: dict[bytes, int] = {}
         return np.array([seen.setdefault(self.raw(h), len(seen)) for h in range(len(self))], np.int64)
+
+
+def _restored(arrays: tuple[Any, ...], writeable: tuple[bool, ...]) -> Texts:
+    """Texts of arrays that may be written to, or not, as before."""
+    for array, may_be in zip(arrays, writeable, strict=True):
+        array.flags.writeable = may_be
+    return Texts(*arrays)
 
 
 def concatenate(parts: list[Texts]) -> Texts:

@@ -13,7 +13,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute.parallel import each
 from nbest.corpus import Texts, intern
-from nbest.corpus.nbest import frozen_view
+from nbest.corpus.container import frozen_view
 from nbest.corpus.words import Words
 from nbest.lm.query import (
     END,

@@ -10,7 +10,7 @@ from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
-from nbest.corpus.nbest import frozen_view
+from nbest.corpus.container import frozen_view
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest.hashes import mark_used
 from nbest.forests.kbest.heap import EDGE, FIELDS, LEFT, RIGHT, roomy

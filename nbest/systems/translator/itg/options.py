@@ -10,7 +10,7 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.corpus.nbest import frozen_view
+from nbest.corpus.container import frozen_view
 from nbest.systems.translator.itg.cube import Options
 from nbest.systems.translator.phrases.table import FEATURES
 

@@ -1,0 +1,202 @@
+"""What the containers have in common: segments with what belongs to them, and rows of features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
+from nbest.base.types import Floats, References
+from nbest.corpus.metric import Metric
+from nbest.corpus.recipes import same_recipe
+
+
+class Said(NamedTuple):
+    """How messages call the parts of a container."""
+
+    many: str  # lists
+    one: str  # list
+    choices: str  # hypotheses: what a segment is chosen from
+    texts: str  # hypotheses, as far as they are texts
+    row: str  # hypothesis: what a row of features belongs to
+    larger: str  # longer
+
+
+class Container:
+    """Base of the containers, which are frozen dataclasses of read-only arrays; their fields are all there is to them.
+
+    They are equal where their fields are, and pickle and copy by their fields: what was derived and kept is left out,
+    and what the copy is made of is checked and read-only as in any other.
+    """
+
+    said: ClassVar[Said]
+    features: Floats
+    feature_names: tuple[str, ...]
+    sparse_names: tuple[str, ...]
+    ids: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...] | None
+    sources: tuple[str, ...] | None
+    metric: Metric | None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many segments, and how many of each part; rows of features last."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> str:
+        """The number of rows of features, in words."""
+        what, count = list(self.sizes.items())[-1]
+        return f"{count} {what}"
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{count} {what}" for what, count in self.sizes.items())
+        sparse = f" and {len(self.sparse_names)} sparse ones" if self.sparse_names else ""
+        metric = "" if self.metric is None else f", {self.metric.name}"
+        return f"{type(self).__name__}({sizes}, {len(self.feature_names)} features{sparse}{metric})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, others = ({k: _parts(v) for k, v in each._fields().items()} for each in (self, other))
+        return same_recipe(mine, others)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (type(self), self._fields())
+
+    def _fields(self) -> dict[str, Any]:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+
+    # columns -----------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """D + D' names of dense and sparse features."""
+        return (*self.feature_names, *self.sparse_names)
+
+    def place(self, name: str) -> int:
+        """Which dense column has this name; an error that names the nearest where none has."""
+        if name not in self.feature_names:
+            raise ParameterError(f"no feature {name!r} in these {self.said.many}; {_known(self.feature_names, name)}")
+        return self.feature_names.index(name)
+
+    def column(self, name: str) -> Floats:
+        """[rows] one dense feature."""
+        return np.asarray(self.features[:, self.place(name)], np.float64)
+
+    def with_features(self, names: Sequence[str], columns: Floats) -> Self:
+        """The same with further dense columns [rows, len(names)]."""
+        columns = np.asarray(columns, np.float64)
+        if columns.ndim == 1 and len(names) == 1:
+            columns = columns[:, None]
+        want = (len(self.features), len(names))
+        if columns.shape != want:
+            raise ParameterError(f"'columns' of with_features must have shape {want}, got {columns.shape}")
+        both = np.concatenate([self.features, columns], axis=1)
+        return self._replaced(features=both, feature_names=(*self.feature_names, *names))
+
+    def only_features(self, names: Sequence[str]) -> Self:
+        """The same with only these dense columns, in this order."""
+        index = [self.place(name) for name in names]
+        return self._replaced(features=self.features[:, index], feature_names=tuple(names), **self._said_of(names))
+
+    def without_features(self, names: Sequence[str]) -> Self:
+        """The same without these dense columns."""
+        return self.only_features([name for name in self.feature_names if name not in names])
+
+    def _said_of(self, names: Sequence[str]) -> dict[str, Any]:
+        """The fields that tell of dense columns, for these columns."""
+        raise NotImplementedError
+
+    # segments ----------------------------------------------------------------------------------------------
+
+    def with_references(self, references: References) -> Self:
+        """The same with these references, one sequence of texts a segment; what was measured by others is gone."""
+        return self._replaced(references=tuple(tuple(refs) for refs in references), stats=None, metric=None)
+
+    def to_measure(self, metric: Metric, references: References | None) -> tuple[Self, References]:
+        """The same with references for a metric, its own when none are given, and these."""
+        need_metric(f"{type(self).__name__}.with_metric", metric)
+        corpus = self if references is None else self.with_references(references)
+        if corpus.references is None:
+            raise CapabilityError(
+                f"{metric.name} needs references and these {self.said.many} carry none; "
+                "give them (--refs on the command line)"
+            )
+        return corpus, corpus.references
+
+    def of_segments(self, chosen: Iterable[int]) -> dict[str, Any]:
+        """The fields that belong to segments, for these segments."""
+        given = {name: getattr(self, name) for name in ("ids", "references", "sources")}
+        return {name: None if value is None else tuple(value[i] for i in chosen) for name, value in given.items()}
+
+    def _replaced(self, **changes: Any) -> Self:
+        return replace(self, **changes)  # type: ignore[type-var]
+
+
+def _parts(value: Any) -> Any:
+    """A sparse matrix as its arrays, other fields as they are."""
+    return (value.shape, value.indptr, value.indices, value.data) if hasattr(value, "indptr") else value
+
+
+def _made(kind: type, values: dict[str, Any]) -> Any:
+    return kind(**values)
+
+
+def frozen_view(array: Any, dtype: Any) -> Any:
+    """A read-only view of an array (a copy only where the type must change)."""
+    view = np.asarray(array, dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+# checks ---------------------------------------------------------------------------------------------------------
+
+
+def check_columns(corpus: Container, rows: int) -> None:
+    """Features are finite numbers, a row and a name each; names differ."""
+    owner, features, names = type(corpus).__name__, corpus.features, corpus.feature_names
+    if features.shape != (rows, len(names)):
+        raise ParameterError(f"'features' of {owner} must have shape {(rows, len(names))}, got {features.shape}")
+    if features.dtype not in (np.float32, np.float64):
+        raise ParameterError(f"'features' of {owner} must be float32 or float64, got {features.dtype}")
+    if not np.isfinite(features).all():
+        row, column = np.argwhere(~np.isfinite(features))[0]
+        where = f"for {names[column]!r} in {corpus.said.row} {row}"
+        raise ParameterError(f"features of {owner} must be finite, got {features[row, column]} {where}")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ParameterError(f"feature names of {owner} must differ, got {twice!r} twice")
+
+
+def check_segments(corpus: Container) -> None:
+    """Ids that differ, and one entry a segment of all that belongs to segments."""
+    for name in ("ids", "references", "sources"):
+        check_count(corpus, name, len(corpus))
+    if len(set(corpus.ids)) != len(corpus.ids):
+        raise ParameterError(f"'ids' of {type(corpus).__name__} must differ")
+
+
+def check_count(corpus: Container, name: str, size: int) -> None:
+    """A field that is there has this many entries."""
+    value = getattr(corpus, name)
+    if value is not None and len(value) != size:
+        raise ParameterError(f"'{name}' of {type(corpus).__name__} must have {size} entries, got {len(value)}")
+
+
+def check_offsets(corpus: Container, name: str, size: int | None = None) -> None:
+    """Offsets start at 0, never fall and, if it is known, have this size."""
+    owner, offsets = type(corpus).__name__, getattr(corpus, name)
+    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        raise ParameterError(f"'{name}' of {owner} must start at 0 and never fall")
+    if size is not None:
+        check_count(corpus, name, size)
