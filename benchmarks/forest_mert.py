@@ -15,8 +15,8 @@ from nbest.compute.row_tables import new_table
 from nbest.corpus import Forests
 from nbest.lines.forest_envelopes import envelopes
 from nbest.lines.forests import ForestColumns, forest_lines
-from nbest.trainers.base import prepare_forests
 from nbest.trainers.dense.mert import _Search
+from nbest.trainers.problem import prepare
 
 _EVERYWHERE = (-np.inf, np.inf)
 
@@ -50,7 +50,7 @@ def _search(forests: Forests) -> None:
 
 def _train(forests: Forests) -> None:
     """MERT with its default settings on lattices."""
-    problem = prepare_forests(forests, "benchmark")
+    problem = prepare(forests, "benchmark")
     size = forests.edges // len(forests)
     print(f"MERT on {len(forests)} lattices of {size} edges, {len(problem.names)} features:")
     for hops in (0, 8):

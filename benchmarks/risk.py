@@ -23,7 +23,7 @@ from nbest.compute.jets import expand
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import NBest
 from nbest.objectives import Risk, Shard, value_and_gradient
-from nbest.trainers.base import prepare
+from nbest.trainers.problem import prepare
 
 _BIG = (10_000, 1_000, 14)  # segments, hypotheses of each, features
 _NEEDED = 6  # GB

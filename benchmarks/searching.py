@@ -10,8 +10,8 @@ import numpy as np
 import nbest
 from benchmarks.lists import best_of, files
 from nbest.lines.search import list_lines
-from nbest.trainers.base import prepare
 from nbest.trainers.dense.mert import _Search
+from nbest.trainers.problem import prepare
 
 
 def main() -> None:

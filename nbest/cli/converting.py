@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from nbest.cli.console import Console
 from nbest.cli.convert import Convert
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
+from nbest.corpus.contract import Corpus, no_answer
 from nbest.features.wanted import typed
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
@@ -32,16 +34,8 @@ def run(call: Convert) -> None:
         corpus = corpus.with_references(read_references(call.refs, corpus.ids))
     for name, origin in corpus.origins.items():
         console.say(f"{call.source}: feature {name!r}: {origin}")
-    if isinstance(corpus, Forests):
-        corpus = _changed_forests(call, corpus, console)
-    elif call.model is not None or call.prune is not None:
-        raise CapabilityError("--model and --prune are for forests, and these are lists")
-    if isinstance(corpus, NBest):
-        corpus = dedupe(corpus) if call.dedupe else corpus
-        corpus = corpus if call.top is None else prune(corpus, call.top)
-    corpus = _write(call, corpus)
-    size = f"{corpus.hypotheses} hypotheses" if isinstance(corpus, NBest) else f"{corpus.edges} edges"
-    console.say(f"{call.target}: {len(corpus)} segments, {size}, {len(corpus.feature_names)} features")
+    done = _written(_changed(corpus, call, console), call)
+    console.say(f"{call.target}: {len(done)} segments, {done.size}, {len(done.feature_names)} features")
 
 
 def _options(given: list[str] | None) -> dict[str, Any]:
@@ -54,8 +48,26 @@ def _options(given: list[str] | None) -> dict[str, Any]:
     return options
 
 
-def _changed_forests(call: Convert, forests: Forests, console: Console) -> NBest | Forests:
-    """Pruned, or the best strings as lists."""
+@singledispatch
+def _changed(corpus: Corpus, call: Convert, console: Console) -> Corpus:
+    """Lists without duplicates or cut; forests pruned, or their best strings as lists."""
+    raise no_answer("convert", corpus)
+
+
+@_changed.register(NBest)
+def _(corpus: NBest, call: Convert, console: Console) -> NBest:
+    if call.model is not None or call.prune is not None:
+        raise CapabilityError("--model and --prune are for forests, and these are lists")
+    return _trimmed(corpus, call)
+
+
+def _trimmed(lists: NBest, call: Convert) -> NBest:
+    lists = dedupe(lists) if call.dedupe else lists
+    return lists if call.top is None else prune(lists, call.top)
+
+
+@_changed.register(Forests)
+def _(forests: Forests, call: Convert, console: Console) -> NBest | Forests:
     if call.model is not None and call.prune is None and call.top is None:
         raise ParameterError("--model ranks derivations for --top or --prune, and neither is given")
     if call.prune is not None:
@@ -66,7 +78,7 @@ def _changed_forests(call: Convert, forests: Forests, console: Console) -> NBest
         if call.dedupe:
             raise CapabilityError("--dedupe is for lists; with --top the strings of forests are distinct anyway")
         return forests
-    return kbest(forests, _scores(call, forests), call.top, distinct=True).lists()
+    return _trimmed(kbest(forests, _scores(call, forests), call.top, distinct=True).lists(), call)
 
 
 def _gamma(call: Convert, forests: Forests) -> float:
@@ -90,16 +102,27 @@ def _scores(call: Convert, forests: Forests) -> Floats:
     return LogLinear(forests.own_weights).edge_scores(forests)
 
 
-def _write(call: Convert, corpus: NBest | Forests) -> NBest | Forests:
+@singledispatch
+def _written(corpus: Corpus, call: Convert) -> Corpus:
     """Write as the target asks; what was written."""
+    raise no_answer("convert", corpus)
+
+
+@_written.register(Forests)
+def _(corpus: Forests, call: Convert) -> Forests:
     wanted = format_of(call.target, call.target_format)
-    if isinstance(corpus, Forests):
-        if wanted in FORMATS and wanted not in FOREST_FORMATS and wanted != "jsonl":
-            raise CapabilityError(f"{call.target}: {wanted} holds lists; say how many of the best strings with --top")
-        write_forests(corpus, call.target, None if wanted == "jsonl" else wanted)
-    elif wanted in FOREST_FORMATS:
-        corpus = forests_of(corpus)
-        write_forests(corpus, call.target, wanted)
-    else:
-        write(corpus, call.target, wanted)
+    if wanted in FORMATS and wanted not in FOREST_FORMATS and wanted != "jsonl":
+        raise CapabilityError(f"{call.target}: {wanted} holds lists; say how many of the best strings with --top")
+    write_forests(corpus, call.target, None if wanted == "jsonl" else wanted)
     return corpus
+
+
+@_written.register(NBest)
+def _(corpus: NBest, call: Convert) -> NBest | Forests:
+    wanted = format_of(call.target, call.target_format)
+    if wanted not in FOREST_FORMATS:
+        write(corpus, call.target, wanted)
+        return corpus
+    forests = forests_of(corpus)
+    write_forests(forests, call.target, wanted)
+    return forests

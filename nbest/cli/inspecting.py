@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.errors import ParameterError
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import refuse_rest, separate
 from nbest.cli.inspect import Inspect
 from nbest.cli.loading import Measure, Source, measure, read_corpus, read_lists
 from nbest.cli.streams import put
-from nbest.corpus import Forests, NBest
-from nbest.evaluation.forest_inspection import ForestInspection, inspect_forests
+from nbest.corpus.contract import Corpus, need_lists
+from nbest.evaluation.forest_inspection import ForestInspection, inspect_corpus
 from nbest.evaluation.inspection import Inspection, inspect
 from nbest.evaluation.model_inspection import ModelInspection, inspect_model, is_model
 from nbest.model.loglinear import load
@@ -96,15 +96,11 @@ def _shown(value: object) -> str:
     return number(value) if isinstance(value, int | float) else str(value)
 
 
-def _look(corpus: NBest | Forests, call: Inspect, console: Console) -> Inspection | ForestInspection:
-    if isinstance(corpus, Forests):
-        if call.against is not None:
-            raise CapabilityError("--against compares lists; these are forests")
-        return inspect_forests(corpus)
-    other = (
-        None if call.against is None else read_lists(Source([call.against], call.against_refs, call.format), console)
-    )
-    return inspect(corpus, other)
+def _look(corpus: Corpus, call: Inspect, console: Console) -> Inspection | ForestInspection:
+    if call.against is None:
+        return inspect_corpus(corpus)
+    lists = need_lists(corpus, "--against compares lists; these are forests")
+    return inspect(lists, read_lists(Source([call.against], call.against_refs, call.format), console))
 
 
 def _print_lists(found: Inspection, how: Measure | None, console: Console) -> None:

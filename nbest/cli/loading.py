@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, FormatError, ParameterError, look_up
+from nbest.base.errors import FormatError, ParameterError, look_up
 from nbest.base.files import read_lines
 from nbest.cli.console import Console
 from nbest.cli.further import settable, take
-from nbest.corpus import Forests, NBest, merge
+from nbest.corpus import NBest, merge
+from nbest.corpus.contract import C, Corpus, need_lists
 from nbest.corpus.metric import Metric
-from nbest.corpus.operations import Corpus
 from nbest.evaluation.findings import label_findings
 from nbest.evaluation.overlap import shared_segments
 from nbest.formats import read_any
 from nbest.formats.lists.base import number
 from nbest.formats.references import align_references
 from nbest.metrics import METRICS, External, make_metric
+
+ADDED = "--add computes features of whole texts, which edges of a forest do not have"
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,14 @@ class Source:
 
 def read_lists(source: Source, console: Console, what: str = "this command") -> NBest:
     """The lists, with references where they are given; what the reader changed is said."""
-    corpus = read_corpus(source, console)
-    if isinstance(corpus, Forests):
-        raise CapabilityError(
-            f"{source.lists[0]}: {what} works on lists and this holds forests; read lists out of them with "
-            "nbest convert FORESTS LISTS.jsonl --top 100"
-        )
-    return corpus
+    return need_lists(
+        read_corpus(source, console),
+        f"{source.lists[0]}: {what} works on lists and this holds forests; read lists out of them with "
+        "nbest convert FORESTS LISTS.jsonl --top 100",
+    )
 
 
-def read_corpus(source: Source, console: Console) -> NBest | Forests:
+def read_corpus(source: Source, console: Console) -> Corpus:
     """Lists or forests, with references where they are given; what the reader changed is said."""
     if list(source.lists).count("-") + list(source.refs or ()).count("-") > 1:
         raise ParameterError("only one input can come from standard input (-)")
@@ -58,15 +58,12 @@ def read_corpus(source: Source, console: Console) -> NBest | Forests:
     return corpus.with_references(references)
 
 
-def _joined(paths: Sequence[str], parts: list[NBest | Forests]) -> NBest | Forests:
+def _joined(paths: Sequence[str], parts: list[Corpus]) -> Corpus:
     """The one corpus, or several lists merged."""
     if len(parts) == 1:
         return parts[0]
-    lists = [part for part in parts if isinstance(part, NBest)]
-    if len(lists) < len(parts):
-        odd = next(path for path, part in zip(paths, parts, strict=True) if isinstance(part, Forests))
-        raise CapabilityError(f"{odd}: forests cannot be merged with others; name one file or directory of forests")
-    return merge(*lists)
+    why = "forests cannot be merged with others; name one file or directory of forests"
+    return merge(*(need_lists(part, f"{path}: {why}") for path, part in zip(paths, parts, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -77,21 +74,19 @@ class Measure:
     column: str | None = None
     scores: str | None = None
 
-    def measured(self, corpus: Corpus) -> Corpus:
+    def measured(self, corpus: C) -> C:
         """The lists with statistics of the metric, the forests with the metric."""
-        if isinstance(corpus, Forests):
-            if isinstance(self.metric, External):
-                raise CapabilityError("--metric external scores hypotheses of lists; forests need a metric of texts")
-            return corpus.with_metric(self.metric)
         if not isinstance(self.metric, External):
             return corpus.with_metric(self.metric)
+        why = "--metric external scores hypotheses of lists; forests need a metric of texts"
+        lists = need_lists(corpus, why)
         if self.column is not None:
-            values, corpus = corpus.column(self.column), corpus.without_features([self.column])
+            values, lists = lists.column(self.column), lists.without_features([self.column])
         elif self.scores is not None:
-            values = _column_of(self.scores, corpus)
+            values = _column_of(self.scores, lists)
         else:
             raise ParameterError("--metric external needs --column NAME or --scores FILE")
-        return replace(corpus, stats=self.metric.stats_of(values), metric=self.metric)
+        return cast(C, replace(lists, stats=self.metric.stats_of(values), metric=self.metric))
 
 
 def _column_of(path: str, corpus: NBest) -> Any:
@@ -118,14 +113,13 @@ def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:
     return Measure(make_metric(name, **options), getattr(call, "column", None), getattr(call, "scores", None))
 
 
-def warn_of_labels(console: Console, corpus: NBest | Forests) -> None:
+def warn_of_labels(console: Console, corpus: Corpus) -> None:
     """Say which features of lists to tune on are the metric itself."""
-    if isinstance(corpus, NBest):
-        for finding in label_findings(corpus):
-            console.warn(finding)
+    for finding in label_findings(corpus):
+        console.warn(finding)
 
 
-def warn_of_overlap(console: Console, name: str, corpus: NBest | Forests, other: str, against: NBest | Forests) -> None:
+def warn_of_overlap(console: Console, name: str, corpus: Corpus, other: str, against: Corpus) -> None:
     """Say how many segments of a corpus to test or choose on were tuned on."""
     shared = shared_segments(corpus, against)
     if shared:

@@ -20,7 +20,7 @@ from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest, split
 from nbest.features import fit_recipes
 from nbest.features.wanted import columns, files_of, wanted
-from nbest.forests.derivations import forests_of
+from nbest.forests.derivations import as_forests
 from nbest.model.loglinear import LogLinear, load
 from nbest.studies import STUDIES
 from nbest.studies.base import Study, paths_of
@@ -207,7 +207,7 @@ class _Call:
         source = Source(self.paths, self.options.refs, self.options.format)
         if first.kind is Forests:
             corpus = self.how.measured(read_corpus(source, self.console))
-            return {first.name: corpus if isinstance(corpus, Forests) else forests_of(corpus)}
+            return {first.name: as_forests(corpus)}
         sets: list[NBest] = [self.how.measured(read_lists(source, self.console))]
         if second.name == "heldout":
             sets = self._with_held_out(sets[0], required=second.default is inspect.Parameter.empty)

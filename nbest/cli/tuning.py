@@ -13,11 +13,11 @@ from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, 
 from nbest.cli.loading import Source, measure, read_corpus, warn_of_labels, warn_of_overlap
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
-from nbest.corpus import Forests, NBest, split
-from nbest.decisions import corpus_oracle, first
-from nbest.decisions.chosen import score_of
+from nbest.corpus import split
+from nbest.corpus.contract import Corpus
+from nbest.decisions.chosen import first_score, oracle_score
 from nbest.features.wanted import files_of
-from nbest.forests.oracle import forest_oracle
+from nbest.forests.posteriors import filled
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model.arrays import detach
 from nbest.model.loglinear import LogLinear, load
@@ -69,8 +69,8 @@ def run(call: Tune) -> None:
 def train(
     kind: type,
     settings: dict[str, Any],
-    dev: NBest | Forests,
-    heldout: NBest | Forests | None,
+    dev: Corpus,
+    heldout: Corpus | None,
     threads: int | None,
     console: Console,
     name: str,
@@ -89,8 +89,8 @@ def search(
     kind: type,
     settings: dict[str, Any],
     wanted: list[str],
-    dev: NBest | Forests,
-    heldout: NBest | Forests | None,
+    dev: Corpus,
+    heldout: Corpus | None,
     threads: int | None,
     console: Console,
 ) -> LogLinear:
@@ -100,7 +100,7 @@ def search(
     refuse_twice(settings, values, "--grid")
     with console.progress("settings") as update, console.convergence():
         shared = issubclass(kind, LowDim) and values.keys() <= {"tau", "lam", "k"}  # one solve for many settings
-        if shared and isinstance(dev, NBest) and isinstance(heldout, NBest):
+        if shared and heldout is not None:
             model, rows = kind(**given, progress=update).grid(dev, heldout, **values)
         else:
             model, rows = search_settings(partial(kind, **given), values, dev, heldout, progress=update)
@@ -141,36 +141,30 @@ def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> No
 def _summary(
     call: Tune,
     model: LogLinear,
-    dev: NBest | Forests,
-    heldout: NBest | Forests | None,
+    dev: Corpus,
+    heldout: Corpus | None,
     seconds: dict[str, float],
 ) -> dict[str, Any]:
     return {
         "method": call.method,
         "metric": model.metric,
-        "segments": len(dev),
-        **(_of_lists(dev) if isinstance(dev, NBest) else _of_forests(dev)),
+        **_about(dev),
         "dev": model.scores_["dev"],
         **({} if heldout is None else {"heldout": model.scores_["heldout"], "heldout_segments": len(heldout)}),
         "seconds": {key: round(value, 3) for key, value in seconds.items()},
     }
 
 
-def _of_lists(dev: NBest) -> dict[str, Any]:
+def _about(dev: Corpus) -> dict[str, Any]:
+    """Sizes, and scores of simple choices."""
+    own = first_score(dev)
     return {
-        "hypotheses": dev.hypotheses,
-        "features": len(dev.feature_names) + len(dev.sparse_names),
-        "first": dev.score(first(None, dev)),
-        "oracle": dev.score(corpus_oracle(dev)),
-        "empty": int((dev.lengths == 0).sum()),
+        **dev.sizes,
+        "features": len(dev.names),
+        **({} if own is None else {"first": own}),
+        "oracle": oracle_score(dev),
+        "empty": len(dev) - filled(dev),
     }
-
-
-def _of_forests(dev: Forests) -> dict[str, Any]:
-    own = {} if not dev.own_weights else {"first": score_of(LogLinear(dev.own_weights), dev)}
-    best = forest_oracle(dev).lists()
-    oracle = {"oracle": best.score(first(None, best)), "empty": int((best.lengths == 0).sum())}
-    return {"nodes": dev.nodes, "edges": dev.edges, "features": len(dev.feature_names), **own, **oracle}
 
 
 def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None:

@@ -19,6 +19,7 @@ from nbest.forests.semirings import SEMIRINGS, outside, totals
 from nbest.formats import read
 from nbest.lm.file import load_lm
 from nbest.metrics import BLEU
+from nbest.objectives import forest_shard
 from nbest.systems.translator.phrases.numbers import Numbers, PairCounts
 from nbest.systems.translator.translator import Translator
 from nbest.testing.corpora import toy_lists
@@ -29,7 +30,6 @@ from nbest.trainers import (
     MaxLikelihood,
     MinRisk,
     SoftBLEU,
-    base,
 )
 from nbest.trainers.dense import cobleu
 
@@ -83,7 +83,7 @@ def of_columns() -> None:
 
 def of_large_corpora() -> None:
     """Features in single precision, and tables that grow."""
-    base.SINGLE = cobleu.SINGLE = 0  # in this process, which ends soon
+    forest_shard.SINGLE = cobleu.SINGLE = 0  # in this process, which ends soon
     lists = read("dev.jsonl").with_metric(BLEU(max_ngram_order=2, tokenize="none"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

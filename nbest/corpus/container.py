@@ -123,6 +123,9 @@ class Container:
         """The same with these references, one sequence of texts a segment; what was measured by others is gone."""
         return self._replaced(references=tuple(tuple(refs) for refs in references), stats=None, metric=None)
 
+    def need_readable(self, what: str) -> None:
+        """Complain where choices cannot be read out, as `what` needs them."""
+
     def to_measure(self, metric: Metric, references: References | None) -> tuple[Self, References]:
         """The same with references for a metric, its own when none are given, and these."""
         need_metric(f"{type(self).__name__}.with_metric", metric)

@@ -156,6 +156,10 @@ class Forests(Container):
             raise CapabilityError("these forests have no metric yet; call forests.with_metric(metric, references)")
         return self.metric
 
+    def need_readable(self, what: str) -> None:
+        """Derivations are read out by their words."""
+        self.need_words(what)
+
     def need_words(self, what: str) -> tuple[Ints, Ints]:
         """Offsets and symbols of the target sides, or a `CapabilityError`."""
         if self.symbols is None or self.symbol_offsets is None:

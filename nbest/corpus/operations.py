@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -11,18 +11,16 @@ from nbest.base.errors import CapabilityError, ParameterError, need_kind
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
-from nbest.corpus.forests import Forests
+from nbest.corpus.contract import C, need_corpus
 from nbest.corpus.nbest import NBest
 from nbest.corpus.order import in_order
 from nbest.corpus.recipes import shared_recipes
 from nbest.corpus.texts import Texts, concatenate
 
-Corpus = TypeVar("Corpus", NBest, Forests, NBest | Forests)
 
-
-def split(corpus: Corpus, fraction: float, seed: int = 1) -> tuple[Corpus, Corpus]:
+def split(corpus: C, fraction: float, seed: int = 1) -> tuple[C, C]:
     """Two corpora with `fraction` and `1 - fraction` of the segments, drawn at random, each in the old order."""
-    need_kind("split", "corpus", corpus, NBest, Forests)
+    need_corpus("split", "corpus", corpus)
     if not 0 < fraction < 1:
         raise ParameterError(f"'fraction' of split must be between 0 and 1, got {fraction}")
     count = round(fraction * len(corpus))

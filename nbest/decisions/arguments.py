@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from nbest.base.errors import ParameterError, need_kind
-from nbest.corpus import Forests, NBest
+from nbest.corpus import NBest
 
 
 def check_arguments(decision: str, model: Any, corpus: Any) -> None:
     """Complain of a model and lists that are swapped, or are neither."""
-    if isinstance(model, NBest | Forests) or not (model is None or hasattr(model, "scores")):
+    if model is not None and not hasattr(model, "scores"):
         order = f"; call {decision}(model, corpus)"
         raise ParameterError(f"'model' of {decision} must be a model, got {type(model).__name__}{order}")
     need_kind(decision, "corpus", corpus, NBest)

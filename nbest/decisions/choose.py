@@ -8,9 +8,10 @@ from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.base.types import Floats, Ints
-from nbest.corpus import Forests, NBest
+from nbest.corpus import NBest
+from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
-from nbest.forests.kbest import kbest
+from nbest.decisions.chosen import best_lists
 from nbest.metrics import METRICS
 from nbest.model.loglinear import LogLinear
 
@@ -57,7 +58,7 @@ def decision_of(model: LogLinear | None, said: str | Mapping[str, Any] | None = 
 
 def choose(
     model: LogLinear | None,
-    corpus: NBest | Forests,
+    corpus: Corpus,
     decision: str | Mapping[str, Any] | None = None,
     *,
     k: int = STRINGS,
@@ -67,22 +68,21 @@ def choose(
 
     Of a forest it is chosen among the `k` best strings. `progress` is called with the number of segments done.
     """
+    need_corpus("choose", "corpus", corpus)
     found = decision_of(model, decision)
     kind, options = str(found["kind"]), {name: value for name, value in found.items() if name != "kind"}
-    forests = None
-    if isinstance(corpus, Forests):
-        model = _own(corpus) if kind == "first" or model is None else model
-        forests = model.complete(corpus)
-        most = 1 if needs_one(kind) else k
-        corpus = kbest(forests, model.edge_scores(forests), most, distinct=most > 1).lists()
-    if corpus.texts is None:
+    if not corpus.whole and (kind == "first" or model is None):
+        model = _own(corpus)
+    scoring = model or LogLinear({})
+    lists, forests = best_lists(scoring.complete(corpus), scoring, 1 if needs_one(kind) else k)
+    if lists.texts is None:
         raise CapabilityError("these lists carry no texts to choose from")
     if kind in BY_METRIC and model is not None:
         options.setdefault("gain", _gain(model))
-    return Choice(corpus, decide(kind, model, corpus, **options, forests=forests, progress=progress), model)
+    return Choice(lists, decide(kind, model, lists, **options, forests=forests, progress=progress), model)
 
 
-def _own(forests: Forests) -> LogLinear:
+def _own(forests: Corpus) -> LogLinear:
     """The model of the system that made the forests."""
     if not forests.own_weights:
         raise CapabilityError(

@@ -1,16 +1,128 @@
-"""What a model chooses in any corpus."""
+"""What a model chooses in any corpus, and the best there is: questions of the corpus contract, the corpus first."""
 
 from __future__ import annotations
 
+from functools import singledispatch
+
+import numpy as np
+
+from nbest.base.types import Floats
+from nbest.compute.jets import expand
 from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus, no_answer
+from nbest.corpus.metric import Metric
 from nbest.decisions.onebest import first
+from nbest.decisions.oracle import corpus_oracle, oracle
+from nbest.forests.expectations import expectations
 from nbest.forests.kbest import kbest
+from nbest.forests.oracle import forest_oracle
 from nbest.model.loglinear import LogLinear
 
 
-def score_of(model: LogLinear, corpus: NBest | Forests) -> float:
+@singledispatch
+def best_lists(corpus: Corpus, model: LogLinear, k: int) -> tuple[NBest, Forests | None]:
+    """Lists to choose from and, where they were read from forests, these.
+
+    Lists are as they are; of forests it is the k best distinct strings under the model.
+    """
+    raise no_answer("best_lists", corpus)
+
+
+@best_lists.register(NBest)
+def _(corpus: NBest, model: LogLinear, k: int) -> tuple[NBest, None]:
+    return corpus, None
+
+
+@best_lists.register(Forests)
+def _(corpus: Forests, model: LogLinear, k: int) -> tuple[NBest, Forests]:
+    return kbest(corpus, model.edge_scores(corpus), k, distinct=k > 1).lists(), corpus
+
+
+@singledispatch
+def score_of(corpus: Corpus, model: LogLinear) -> float:
     """The metric of what a model chooses: hypotheses of lists, or derivations of forests."""
-    if isinstance(corpus, NBest):
-        return corpus.score(model.predict(corpus))
-    best = kbest(corpus, model.edge_scores(corpus), 1).lists()
-    return best.score(first(None, best))
+    raise no_answer("score_of", corpus)
+
+
+@score_of.register(NBest)
+def _(corpus: NBest, model: LogLinear) -> float:
+    return corpus.score(model.predict(corpus))
+
+
+@score_of.register(Forests)
+def _(corpus: Forests, model: LogLinear) -> float:
+    return _score_of_first(best_lists(corpus, model, 1)[0])
+
+
+@singledispatch
+def totals_of(corpus: Corpus, model: LogLinear, stats: Floats) -> Floats:
+    """[M] statistics of what a model chooses, where `stats` [rows, M] add up over rows of features."""
+    raise no_answer("totals_of", corpus)
+
+
+@totals_of.register(NBest)
+def _(corpus: NBest, model: LogLinear, stats: Floats) -> Floats:
+    return corpus.totals(model.predict(corpus))
+
+
+@totals_of.register(Forests)
+def _(corpus: Forests, model: LogLinear, stats: Floats) -> Floats:
+    return _best_sums(corpus, model.edge_scores(corpus), stats)
+
+
+@singledispatch
+def first_score(corpus: Corpus) -> float | None:
+    """The metric of the system's own choices: of first hypotheses, or under its weights; None where nothing tells."""
+    raise no_answer("first_score", corpus)
+
+
+@first_score.register(NBest)
+def _score_of_first(corpus: NBest) -> float:
+    return corpus.score(first(None, corpus))
+
+
+@first_score.register(Forests)
+def _(corpus: Forests) -> float | None:
+    return score_of(corpus, LogLinear(corpus.own_weights)) if corpus.own_weights else None
+
+
+@singledispatch
+def oracle_score(corpus: Corpus) -> float:
+    """The metric of the best choices that are found, knowing the references."""
+    raise no_answer("oracle_score", corpus)
+
+
+@oracle_score.register(NBest)
+def _(corpus: NBest) -> float:
+    return corpus.score(corpus_oracle(corpus))
+
+
+@oracle_score.register(Forests)
+def _(corpus: Forests) -> float:
+    return _score_of_first(forest_oracle(corpus).lists())
+
+
+@singledispatch
+def oracle_totals(corpus: Corpus, metric: Metric, stats: Floats) -> Floats:
+    """[M] statistics of good choices, where `stats` [rows, M] add up over rows of features.
+
+    Of lists those of least loss, of forests those that are best by the slope of the metric at uniform posteriors.
+    """
+    raise no_answer("oracle_totals", corpus)
+
+
+@oracle_totals.register(NBest)
+def _(corpus: NBest, metric: Metric, stats: Floats) -> Floats:
+    return corpus.totals(oracle(corpus))
+
+
+@oracle_totals.register(Forests)
+def _(corpus: Forests, metric: Metric, stats: Floats) -> Floats:
+    mean = expectations(corpus, np.zeros(corpus.edges), stats).sum(axis=0)
+    slope = expand(metric.smooth, mean).gradient  # type: ignore[attr-defined]
+    return _best_sums(corpus, stats @ slope, stats)
+
+
+def _best_sums(forests: Forests, scores: Floats, stats: Floats) -> Floats:
+    """[M] statistics of the best derivations by these edge scores."""
+    return kbest(forests, scores, 1).sums(stats).sum(axis=0)

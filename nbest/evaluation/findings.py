@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import singledispatch
 from itertools import islice
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
+from nbest.corpus.contract import Corpus
 from nbest.decisions import first
 from nbest.evaluation.significance import permutation
 from nbest.metrics import External
@@ -52,8 +54,14 @@ def _is_copy(column: Floats, losses: Floats, offsets: Ints) -> bool:
     return bool((moved > tolerance).all() or (moved < -tolerance).all())
 
 
-def label_findings(corpus: NBest) -> list[str]:
-    """One sentence a feature that is the metric itself."""
+@singledispatch
+def label_findings(corpus: Corpus) -> list[str]:
+    """One sentence a feature that is the metric itself, which is looked for in lists only."""
+    return []
+
+
+@label_findings.register(NBest)
+def _(corpus: NBest) -> list[str]:
     _, metric = corpus.need_stats()
     return [
         f"feature {name!r} orders all hypotheses exactly as {metric.name} does: it knows the references, and new lists "

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
 from nbest.compute import segments
-from nbest.corpus import Forests
-from nbest.decisions import first
-from nbest.decisions.chosen import score_of
-from nbest.forests.oracle import forest_oracle
+from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus, no_answer
+from nbest.decisions.chosen import first_score, oracle_score, score_of
+from nbest.evaluation.inspection import Inspection, inspect
 from nbest.forests.posteriors import Posteriors, posteriors
 from nbest.forests.scale import forest_scale
 from nbest.model.loglinear import LogLinear
@@ -50,6 +51,18 @@ class ForestInspection:
     findings: tuple[str, ...]
 
 
+@singledispatch
+def inspect_corpus(corpus: Corpus) -> Inspection | ForestInspection:
+    """What is in a corpus, and what is wrong with it."""
+    raise no_answer("inspect_corpus", corpus)
+
+
+@inspect_corpus.register(NBest)
+def _(corpus: NBest) -> Inspection:
+    return inspect(corpus)
+
+
+@inspect_corpus.register(Forests)
 def inspect_forests(forests: Forests) -> ForestInspection:
     """Look at forests; with a metric also at the scores of simple choices."""
     uniform = posteriors(forests, np.zeros(forests.edges))
@@ -80,15 +93,14 @@ def _feature(forests: Forests, d: int, spread: float) -> EdgeFeature:
     low, high, mean = (column.min(), column.max(), segments.mean_of(column)) if len(column) else (0.0, 0.0, 0.0)
     score = reverse = None
     if forests.metric is not None:
-        score, reverse = (score_of(LogLinear({name: weight}), forests) for weight in (1.0, -1.0))
+        score, reverse = (score_of(forests, LogLinear({name: weight})) for weight in (1.0, -1.0))
     own = forests.own_weights.get(name)
     return EdgeFeature(name, float(low), float(high), float(mean), float(spread), own, score, reverse)
 
 
 def _scores(forests: Forests) -> dict[str, float]:
-    best = forest_oracle(forests).lists()
-    own = {"own weights": score_of(LogLinear(forests.own_weights), forests)} if forests.own_weights else {}
-    return {**own, "oracle": best.score(first(None, best))}
+    own = first_score(forests)
+    return ({} if own is None else {"own weights": own}) | {"oracle": oracle_score(forests)}
 
 
 def _findings(forests: Forests, uniform: Posteriors) -> list[str]:

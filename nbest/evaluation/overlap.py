@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus
 from nbest.corpus.order import whole_numbers
-from nbest.decisions import first as first_hypotheses
 
-Corpus = NBest | Forests
 _TELLING = 20  # letters of hypothesis and reference by which a segment may be told
 
 
@@ -44,8 +43,7 @@ def _ways(first: Corpus, second: Corpus) -> list[Callable[[Corpus], Sequence[Has
         ways.append(_named)
     if not inputs:
         ways.append(_contents)
-        if isinstance(first, NBest) and isinstance(second, NBest):
-            ways.append(_beginnings)
+        ways.append(_beginnings)
     return ways
 
 
@@ -61,10 +59,9 @@ def _named(corpus: Corpus) -> list[Hashable]:
 
 def _beginnings(corpus: Corpus) -> list[Hashable]:
     """References and first hypothesis; None where a list is empty or has no texts."""
-    if not isinstance(corpus, NBest) or corpus.texts is None:
+    if corpus.texts is None:
         return [None] * len(corpus)
-    chosen = first_hypotheses(None, corpus)
-    texts = [None if h < 0 else corpus.texts[h] for h in chosen]
+    texts = [corpus.texts[low] if low < high else None for low, high in pairwise(corpus.row_offsets)]
     rows = zip(_references(corpus), texts, strict=True)
     return [None if text is None or _short(text, refs) else (refs, text) for refs, text in rows]
 
@@ -76,11 +73,10 @@ def _short(text: str, references: Hashable) -> bool:
 
 def _contents(corpus: Corpus) -> list[Hashable]:
     """Texts and features of each segment; None where there is nothing."""
-    offsets = corpus.offsets if isinstance(corpus, NBest) else corpus.forest_edges
-    texts = corpus.texts if isinstance(corpus, NBest) else None
+    texts = corpus.texts
     names = np.argsort(corpus.feature_names)
     rows: list[Hashable] = []
-    for low, high in zip(offsets[:-1], offsets[1:], strict=True):
+    for low, high in pairwise(corpus.row_offsets):
         words = None if texts is None else tuple(texts[h] for h in range(low, high))
         features = np.asarray(corpus.features[low:high], np.float64)[:, names].tobytes()
         rows.append(None if low == high else (words, features))

@@ -11,9 +11,9 @@ from dataclasses import replace
 from inspect import Parameter, signature
 from typing import Any
 
-from nbest.base.errors import CapabilityError, NbestError, ParameterError, look_up, need_kind
-from nbest.corpus import Forests, NBest
-from nbest.corpus.operations import Corpus
+from nbest.base.errors import NbestError, ParameterError, look_up
+from nbest.corpus import NBest
+from nbest.corpus.contract import C, Corpus, need_corpus, need_lists
 from nbest.features.bins import Bins, bins, seed_weights
 from nbest.features.kernels.gaussians import GaussianKernels, gaussians
 from nbest.features.kernels.reestimate import reestimate
@@ -81,31 +81,28 @@ def restrict_recipes(recipes: Iterable[Mapping[str, Any]], names: Iterable[str])
     )
 
 
-def fit_recipes(corpus: NBest | Forests, wanted: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+def fit_recipes(corpus: Corpus, wanted: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Recipes for this corpus from what is wanted: kinds of `FITTED` are fitted, after the recipes before them."""
     recipes: list[dict[str, Any]] = []
     for want in wanted:
-        corpus = _lists("fit_recipes", corpus)
+        lists = _lists("fit_recipes", corpus)
         recipe = dict(want)
         if recipe["kind"] in FITTED:
             options = {key: value for key, value in recipe.items() if key != "kind"}
             check_options(recipe["kind"], FITTED[recipe["kind"]], options)
             try:
-                recipe = FITTED[recipe["kind"]](corpus, **options)
+                recipe = FITTED[recipe["kind"]](lists, **options)
             except TypeError as error:
                 raise ParameterError(f"the feature {want['kind']!r} cannot be fitted so: {error}") from None
-        corpus = apply_recipes(corpus, [recipe])
+        corpus = apply_recipes(lists, [recipe])
         recipes.append(recipe)
     return tuple(recipes)
 
 
-def _lists(owner: str, corpus: Any) -> NBest:
+def _lists(owner: str, corpus: Corpus) -> NBest:
     """The lists that columns can be added to; edges of a forest have no whole texts."""
-    if isinstance(corpus, Forests):
-        raise CapabilityError("--add computes features of whole texts, which edges of a forest do not have")
-    need_kind(owner, "corpus", corpus, NBest)
-    lists: NBest = corpus
-    return lists
+    need_corpus(owner, "corpus", corpus)
+    return need_lists(corpus, "--add computes features of whole texts, which edges of a forest do not have")
 
 
 def check_recipe(recipe: Mapping[str, Any]) -> None:
@@ -120,9 +117,9 @@ def check_recipe(recipe: Mapping[str, Any]) -> None:
         raise ParameterError(f"the feature {recipe['kind']!r} needs the option {missing!r}: {why}")
 
 
-def apply_recipes(corpus: Corpus, recipes: Iterable[Mapping[str, Any]]) -> Corpus:
+def apply_recipes(corpus: C, recipes: Iterable[Mapping[str, Any]]) -> C:
     """The lists with the columns of these recipes, in their order; they keep the recipes."""
-    need_kind("apply_recipes", "corpus", corpus, NBest, Forests)
+    need_corpus("apply_recipes", "corpus", corpus)
     for recipe in recipes:
         _lists("apply_recipes", corpus)
         check_recipe(recipe)

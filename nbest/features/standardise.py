@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 
 from nbest.base.types import Floats
 from nbest.compute import segments
-from nbest.corpus import NBest
+from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus, no_answer
+from nbest.forests.scale import forest_corpus_scale, forest_scale
 
 
-def within_scale(corpus: NBest) -> Floats:
-    """[D] standard deviation of each dense feature around its segment's mean, pooled over all hypotheses.
+@singledispatch
+def within_scale(corpus: Corpus) -> Floats:
+    """[D] standard deviation of each dense feature around its segment's mean.
 
-    0 for a feature that never differs within a list (up to rounding), which cannot change any choice.
+    Of lists pooled over all hypotheses, of forests over derivations, alike likely, on average over forests: the same
+    where lists are equally long. 0 for a feature that never differs within a segment (up to rounding), which cannot
+    change any choice.
     """
+    raise no_answer("within_scale", corpus)
+
+
+@within_scale.register(NBest)
+def _(corpus: NBest) -> Floats:
     features, offsets = corpus.features, corpus.offsets
     sizes = np.maximum(corpus.lengths, 1)
     scales = np.zeros(features.shape[1])
@@ -29,11 +41,17 @@ def within_scale(corpus: NBest) -> Floats:
     return scales
 
 
-def corpus_scale(corpus: NBest, within: Floats) -> Floats:
+@singledispatch
+def corpus_scale(corpus: Corpus, within: Floats) -> Floats:
     """[D + D'] standard deviation of each dense feature over the whole corpus; `within` where it is 0 or sparse.
 
-    Larger than the scale within lists for features that grow with the length of a segment.
+    Larger than the scale within segments for features that grow with the length of a segment.
     """
+    raise no_answer("corpus_scale", corpus)
+
+
+@corpus_scale.register(NBest)
+def _(corpus: NBest, within: Floats) -> Floats:
     width = corpus.features.shape[1]
     overall = np.zeros(width)
     if corpus.hypotheses:
@@ -45,3 +63,7 @@ def corpus_scale(corpus: NBest, within: Floats) -> Floats:
     out = np.array(within, np.float64)
     out[:width] = np.where(out[:width] > 0, np.maximum(overall, out[:width]), 0.0)
     return out
+
+
+within_scale.register(Forests, forest_scale)
+corpus_scale.register(Forests, forest_corpus_scale)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbest.base.errors import ParameterError, look_up
-from nbest.corpus.operations import Corpus
+from nbest.corpus.contract import C
 from nbest.features import FEATURES, FITTED, apply_recipes
 from nbest.features.options import is_text
 
@@ -52,11 +52,11 @@ def files_of(said: Wanted) -> list[str]:
 
 
 def columns(
-    corpus: Corpus,
+    corpus: C,
     added: Sequence[Mapping[str, Any]] = (),
     only: Names = None,
     drop: Names = None,
-) -> Corpus:
+) -> C:
     """The corpus with added columns, then only those named, without those dropped."""
     corpus = apply_recipes(corpus, added)
     if only is not None:

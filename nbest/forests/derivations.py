@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.corpus import Forests, NBest, Texts, Words
+from nbest.corpus.contract import Corpus, no_answer
 
 
 @dataclass(frozen=True)
@@ -156,3 +157,17 @@ def forests_of(corpus: NBest) -> Forests:
         origins=corpus.origins,
         **parts,  # type: ignore[arg-type]
     )
+
+
+@singledispatch
+def as_forests(corpus: Corpus) -> Forests:
+    """A corpus as forests."""
+    raise no_answer("as_forests", corpus)
+
+
+@as_forests.register(Forests)
+def _(corpus: Forests) -> Forests:
+    return corpus
+
+
+as_forests.register(NBest, forests_of)

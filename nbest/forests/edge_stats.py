@@ -1,16 +1,59 @@
-"""BLEU's statistics as sums over the edges of a derivation, for `Risk` on forests."""
+"""Statistics as sums over rows of features: those of BLEU over the edges of a derivation, for `Risk` on forests."""
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 
+from nbest.base.errors import CapabilityError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
-from nbest.corpus import Forests
+from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus, no_answer
 from nbest.forests.derivations import Derivations
 from nbest.forests.ngrams import ngram_stats
 from nbest.metrics import BLEU
+
+
+@singledispatch
+def adds_up(corpus: Corpus) -> bool:
+    """Whether statistics of the metric are known as sums over rows of features."""
+    raise no_answer("adds_up", corpus)
+
+
+@adds_up.register(NBest)
+def _(corpus: NBest) -> bool:
+    return True
+
+
+@adds_up.register(Forests)
+def _(corpus: Forests) -> bool:
+    return corpus.stats is not None or isinstance(corpus.need_metric(), BLEU)
+
+
+@singledispatch
+def additive(corpus: Corpus) -> tuple[Corpus, Floats]:
+    """A corpus of the same choices, and statistics [rows, M] that add up over the rows of features of a choice."""
+    raise no_answer("additive", corpus)
+
+
+@additive.register(NBest)
+def _(corpus: NBest) -> tuple[NBest, Floats]:
+    return corpus, corpus.need_stats()[0]
+
+
+@additive.register(Forests)
+def _(corpus: Forests) -> tuple[Forests, Floats]:
+    metric = corpus.need_metric()
+    if corpus.stats is not None:
+        return corpus, corpus.stats
+    if isinstance(metric, BLEU):
+        return bleu_edge_stats(corpus, metric)
+    raise CapabilityError(
+        f"{metric.name} does not add up over the edges of a forest; train on lists of its best strings"
+    )
 
 
 def bleu_edge_stats(forests: Forests, metric: BLEU) -> tuple[Forests, Floats]:

@@ -14,7 +14,7 @@ R(v) = sum_e q(e) (r(e) + sum_t R(t)).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import singledispatch
 
 import numpy as np
 
@@ -24,10 +24,9 @@ from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.compute.intrinsics import fast_exp
 from nbest.compute.parallel import most, over_ranges
+from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus, no_answer
 from nbest.corpus.layout import Layout
-
-if TYPE_CHECKING:
-    from nbest.corpus import Forests
 
 _LARGE = 1e100  # values relative to the shift beyond which the shift is moved; products of two must not overflow
 
@@ -158,3 +157,19 @@ def outside(starts, first, second, shares, nodes):
             nodes[np.uint32(first[e])] += x
             nodes[np.uint32(second[e])] += x
     nodes[0] = 0.0
+
+
+@singledispatch
+def filled(corpus: Corpus) -> int:
+    """How many segments have something to choose."""
+    raise no_answer("filled", corpus)
+
+
+@filled.register(NBest)
+def _(corpus: NBest) -> int:
+    return int((corpus.lengths > 0).sum())
+
+
+@filled.register(Forests)
+def _(corpus: Forests) -> int:
+    return int((posteriors(corpus, np.zeros(corpus.edges)).log_z > -np.inf).sum())

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.row_tables import hashes_of, new_table, number, remember
-from nbest.corpus import Forests
+from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus, no_answer
 from nbest.corpus.metric import Metric
 from nbest.forests.derivations import Derivations
 from nbest.lines.forest_envelopes import Envelopes, envelopes
-from nbest.lines.search import Columns, Lines, Pieces
+from nbest.lines.search import Columns, Lines, Pieces, list_lines
 
 
 def forest_lines(forests: Forests, features: Floats, metric: Metric) -> Lines:
@@ -108,3 +110,19 @@ class Measured:
         assert references is not None, "with_metric checked that there are references"
         used = [references[i] for i in concerned]
         return np.asarray(self.metric.stats(part.texts(), segments.offsets_of(counts), used), np.float64)
+
+
+@singledispatch
+def lines_of(corpus: Corpus, features: Floats) -> Lines:
+    """A corpus prepared for line searches with these features [rows, D], its own or scaled ones."""
+    raise no_answer("lines_of", corpus)
+
+
+@lines_of.register(NBest)
+def _(corpus: NBest, features: Floats) -> Lines:
+    return list_lines(features, corpus.offsets, *corpus.need_stats())
+
+
+@lines_of.register(Forests)
+def _(corpus: Forests, features: Floats) -> Lines:
+    return forest_lines(corpus, features, corpus.need_metric())

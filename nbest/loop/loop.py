@@ -24,9 +24,9 @@ from nbest.loop.pool import assemble, ids_of
 from nbest.loop.report import told, write_report
 from nbest.model.loglinear import LogLinear, load, versions
 from nbest.runs import Step
-from nbest.trainers.base import describe
 from nbest.trainers.dense.cobleu import MaxCoBLEU
 from nbest.trainers.dense.mert import MERT
+from nbest.trainers.finishing import describe
 from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.settings_grid import search
 from nbest.trainers.sharpness import decision_gamma

@@ -27,6 +27,7 @@ from nbest.base.types import Floats, Ints
 from nbest.base.version import VERSION
 from nbest.compute import segments
 from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import C, Corpus
 from nbest.features import RESTRICTED, apply_recipes, restrict_recipes
 from nbest.features.paths import stored
 from nbest.features.recipes import carries
@@ -136,7 +137,7 @@ class LogLinear:
                 f"{_they_have(corpus.feature_names, missing[0])}"
             )
 
-    def _absent(self, forests: Forests) -> list[str]:
+    def _absent(self, forests: Corpus) -> list[str]:
         """The weights whose features are 0 on all edges because the forests do not have them; an error for others.
 
         Where the format says that absent is 0, a weight is refused only if it looks like a misspelt name of a feature
@@ -153,10 +154,10 @@ class LogLinear:
             )
         return missing
 
-    def complete(self, forests: Forests) -> Forests:
-        """The forests with columns of zeros for weights that they lack, where their format says that absent is 0."""
-        missing = self._absent(forests)
-        return forests.with_features(missing, np.zeros((forests.edges, len(missing)))) if missing else forests
+    def complete(self, corpus: C) -> C:
+        """The corpus with columns of zeros for weights that it lacks, where its format says that absent is 0."""
+        missing = self._absent(corpus) if corpus.absent_is_zero else []
+        return corpus.with_features(missing, np.zeros((len(corpus.features), len(missing)))) if missing else corpus
 
     def edge_scores(self, forests: Forests) -> Floats:
         """[E] score of each edge of forests; that of a derivation is their sum."""

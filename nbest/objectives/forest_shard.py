@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute.executors import HeldShard
 from nbest.compute.segments import offsets_of
-from nbest.corpus import Forests
+from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus, no_answer
+from nbest.corpus.metric import Metric
+from nbest.objectives.shard import Shard, list_shards
 
 
 @dataclass
@@ -39,3 +44,25 @@ def forest_shards(forests: Forests, scale: Floats, stats: Floats, *, single: boo
     ends = offsets_of(np.array([part.edges for part in parts]))
     cuts = zip(parts, ends[:-1], ends[1:], strict=True)
     return [ForestShard(part, scale, stats[low:high], single) for part, low, high in cuts]
+
+
+SINGLE = 1 << 20  # entries from which features are kept in float32
+
+
+@singledispatch
+def shards_of(corpus: Corpus, scale: Floats, stats: Floats, metric: Metric) -> Sequence[Shard | ForestShard]:
+    """The shards of a corpus, with this scale [D + D'] and statistics [rows, M] of the metric that add up over rows.
+
+    Large corpora keep their features in float32.
+    """
+    raise no_answer("shards_of", corpus)
+
+
+@shards_of.register(NBest)
+def _(corpus: NBest, scale: Floats, stats: Floats, metric: Metric) -> list[Shard]:
+    return list_shards(corpus, scale, metric.losses(stats), single=corpus.features.size > SINGLE)
+
+
+@shards_of.register(Forests)
+def _(corpus: Forests, scale: Floats, stats: Floats, metric: Metric) -> list[ForestShard]:
+    return forest_shards(corpus, scale, stats, single=corpus.features.size > SINGLE)

@@ -11,6 +11,7 @@ from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
 from nbest.compute.executors import HeldShard
 from nbest.corpus import NBest
+from nbest.corpus.contract import Corpus
 
 
 @dataclass
@@ -72,7 +73,7 @@ def list_shards(corpus: NBest, scale: Floats, losses: Floats, *, single: bool = 
     return [Shard(part, scale, losses[a:b], single) for part, a, b in zip(parts, ends[:-1], ends[1:], strict=True)]
 
 
-def scales(corpus: NBest, dense: Floats) -> Floats:
+def scales(corpus: Corpus, dense: Floats) -> Floats:
     """[D + D'] what to divide columns by: `dense` for dense ones, the root mean square for sparse ones."""
     if corpus.sparse is None:
         return dense
@@ -81,4 +82,4 @@ def scales(corpus: NBest, dense: Floats) -> Floats:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     squares = np.bincount(matrix.indices, np.square(matrix.data, dtype=np.float64), minlength=matrix.shape[1])
-    return np.concatenate([dense, np.sqrt(squares / max(corpus.hypotheses, 1))])
+    return np.concatenate([dense, np.sqrt(squares / max(len(corpus.features), 1))])

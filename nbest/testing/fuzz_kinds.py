@@ -16,7 +16,8 @@ import numpy as np
 
 from nbest import formats
 from nbest.base.errors import NbestError
-from nbest.corpus import Forests, NBest, Texts
+from nbest.corpus import Texts
+from nbest.decisions.chosen import best_lists
 from nbest.features import apply_recipes, fit_recipes
 from nbest.formats.conllu import read_conllu, sentence_of, write_conllu
 from nbest.formats.moses_weights import write_moses_weights
@@ -89,26 +90,13 @@ def _read_corpus(path: Path) -> None:
     again = replace(corpus)  # all that is checked at construction, once more
     assert again.ids == corpus.ids
     assert np.isfinite(corpus.features).all()
-    if isinstance(corpus, NBest):
-        _check_lists(corpus)
-    else:
-        _check_forests(corpus)
-
-
-def _check_lists(corpus: NBest) -> None:
-    assert corpus.texts is None or sum(map(len, corpus.texts)) >= 0  # every text is UTF-8
     model = LogLinear(dict.fromkeys(corpus.feature_names, 0.0))
-    choice = model.predict(corpus)
-    inside = (choice >= corpus.offsets[:-1]) & (choice < corpus.offsets[1:])
-    assert (inside | (choice == -1) & (corpus.lengths == 0)).all()
-
-
-def _check_forests(forests: Forests) -> None:
-    from nbest.forests.kbest import kbest
-
-    best = kbest(forests, np.zeros(forests.edges), 2, distinct=True).lists()
-    assert len(best) == len(forests)
-    assert best.texts is None or sum(map(len, best.texts)) >= 0
+    lists, _ = best_lists(corpus, model, 2)
+    assert len(lists) == len(corpus)
+    assert lists.texts is None or sum(map(len, lists.texts)) >= 0  # every text is UTF-8
+    choice = model.predict(lists)
+    inside = (choice >= lists.offsets[:-1]) & (choice < lists.offsets[1:])
+    assert (inside | (choice == -1) & (lists.lengths == 0)).all()
 
 
 # texts ----------------------------------------------------------------------------------------------------------

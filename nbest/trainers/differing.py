@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from nbest.base.types import Floats
 from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus, no_answer
 from nbest.forests.expectations import variances
 from nbest.forests.kbest import kbest
 
@@ -15,20 +17,26 @@ STRINGS = 100  # how many strings of a forest are looked at, or calibrate its po
 _FEW = 20  # forests whose strings are looked at together
 
 
-def losses_differ(corpus: NBest) -> bool:
-    """Whether in any list two hypotheses have different losses."""
+@singledispatch
+def losses_differ(corpus: Corpus) -> bool:
+    """Whether in any segment two choices have different losses; at most `STRINGS` of a forest are looked at."""
+    raise no_answer("losses_differ", corpus)
+
+
+@losses_differ.register(NBest)
+def _(corpus: NBest) -> bool:
     stats, metric = corpus.need_stats()
     losses = metric.losses(stats)
     first = np.repeat(corpus.offsets[:-1], corpus.lengths)
     return bool((losses != losses[first]).any())
 
 
-def strings_differ(forests: Forests) -> bool:
-    """Whether in any forest two strings have different losses; at most `STRINGS` of each are looked at."""
-    if forests.stats is not None:  # no references need to be there
-        return bool((variances(forests, np.zeros(forests.edges), forests.stats.sum(axis=1)) > 0).any())
-    for low in range(0, len(forests), _FEW):
-        some = forests.select(np.arange(low, min(low + _FEW, len(forests))))
+@losses_differ.register(Forests)
+def _(corpus: Forests) -> bool:
+    if corpus.stats is not None:  # no references need to be there
+        return bool((variances(corpus, np.zeros(corpus.edges), corpus.stats.sum(axis=1)) > 0).any())
+    for low in range(0, len(corpus), _FEW):
+        some = corpus.select(np.arange(low, min(low + _FEW, len(corpus))))
         if losses_differ(kbest(some, np.zeros(some.edges), STRINGS, distinct=True).lists()):
             return True
     return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbest.base.parameters import Parameters, parameter
-from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus
 from nbest.decisions.choose import decision_of
 from nbest.features import fit_recipes
 from nbest.features.wanted import Wanted, columns, wanted
@@ -29,7 +29,7 @@ class Pipeline(Parameters):
     decision: str | Mapping[str, Any] | None = parameter(None, "how the model chooses: 1best, mbr, consensus, ...")
     recipes_: tuple[Mapping[str, Any], ...] = field(default=(), init=False, repr=False)
 
-    def fit(self, corpus: NBest | Forests, heldout: NBest | Forests | None = None) -> LogLinear:
+    def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """The recipes of added features are fitted to `corpus` alone; held-out lists must not shape them."""
         corpus, heldout = self.prepare(corpus, heldout)
         return self.finish(self.trainer.fit(corpus, heldout))
@@ -39,7 +39,7 @@ class Pipeline(Parameters):
         decision = decision_of(model, self.decision)
         return replace(model, decision=decision) if decision["kind"] != "1best" else model
 
-    def prepare(self, corpus: NBest | Forests, *others: Any) -> tuple[Any, ...]:
+    def prepare(self, corpus: Corpus, *others: Any) -> tuple[Any, ...]:
         """All corpora with the columns that are trained on, the recipes being fitted to the first."""
         decision_of(LogLinear({}), self.decision)  # a wrong one is told before the work
         self.recipes_ = fit_recipes(corpus, wanted(self.add))

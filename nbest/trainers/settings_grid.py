@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, _known
-from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus
 from nbest.model.loglinear import LogLinear
 
 _MOST = 10_000  # combinations
@@ -16,8 +16,8 @@ _MOST = 10_000  # combinations
 def search(
     make_trainer: Callable[..., Any],
     values: Mapping[str, Sequence[Any]],
-    corpus: NBest | Forests,
-    heldout: NBest | Forests | None,
+    corpus: Corpus,
+    heldout: Corpus | None,
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[LogLinear, list[dict[str, Any]]]:

@@ -6,9 +6,10 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError
 from nbest.base.types import Ints
-from nbest.corpus import Forests, NBest, prune
+from nbest.corpus import prune
+from nbest.corpus.contract import Corpus
+from nbest.decisions.chosen import best_lists
 from nbest.decisions.consensus import consensus
-from nbest.forests.kbest import kbest
 from nbest.forests.ngrams.annotate import annotate
 from nbest.forests.ngrams.tokens import retokenised
 from nbest.metrics import BLEU, External
@@ -21,7 +22,7 @@ _LARGEST = 200_000  # edges of a forest split by boundary words; those of trees 
 _NEAR = 0.01  # relative to the best score
 
 
-def decision_gamma(model: LogLinear, corpus: NBest | Forests) -> float:
+def decision_gamma(model: LogLinear, corpus: Corpus) -> float:
     """The smallest gamma at which consensus decisions are within 1 % of the best ones on the corpus, by its metric.
 
     On at most 100 lists or 60 forests. A posterior that is fair to the best hypotheses is too flat for decisions that
@@ -31,7 +32,10 @@ def decision_gamma(model: LogLinear, corpus: NBest | Forests) -> float:
     metric = corpus.metric
     if metric is None or isinstance(metric, External) or corpus.references is None:
         return 1.0
-    lists, forests = _few(model, corpus)
+    few = corpus.select(spread(len(corpus), SEGMENTS if corpus.whole else _FORESTS))
+    lists, forests = best_lists(few, model, _LONGEST)
+    if forests is None:
+        lists = prune(lists, _LONGEST, model.scores(lists))
     if lists.texts is None or lists.lengths.max(initial=0) < 2:
         return 1.0
     gain = metric if isinstance(metric, BLEU) else BLEU(tokenize="none")
@@ -50,13 +54,3 @@ def decision_gamma(model: LogLinear, corpus: NBest | Forests) -> float:
 def spread(count: int, most: int) -> Ints:
     """At most so many numbers below `count`, spread evenly."""
     return np.unique(np.linspace(0, max(count - 1, 0), min(most, count)).astype(np.int64))
-
-
-def _few(model: LogLinear, corpus: NBest | Forests) -> tuple[NBest, Forests | None]:
-    """Some of the segments, with their best hypotheses."""
-    chosen = spread(len(corpus), SEGMENTS if isinstance(corpus, NBest) else _FORESTS)
-    if isinstance(corpus, NBest):
-        lists = corpus.select(chosen)
-        return prune(lists, _LONGEST, model.scores(lists)), None
-    forests = corpus.select(chosen)
-    return kbest(forests, model.edge_scores(forests), _LONGEST, distinct=True).lists(), forests

@@ -42,9 +42,9 @@ def test_every_trainer_learns_from_lattices(name):
     dev, test = (sausages(seed).with_metric(WER()) for seed in (1, 2))
     options = {"restarts": 3, "hops": 1} if name == "mert" else {}
     model = fitted(TRAINERS[name](**options), dev, test)
-    own = score_of(nbest.LogLinear({"am": 1.0}), test)
-    assert model.scores_["heldout"] == score_of(model, test) < own - 5
-    assert model.scores_["dev"] == score_of(model, dev)
+    own = score_of(test, nbest.LogLinear({"am": 1.0}))
+    assert model.scores_["heldout"] == score_of(test, model) < own - 5
+    assert model.scores_["dev"] == score_of(dev, model)
     assert model.metric.startswith("WER|")
     again = fitted(TRAINERS[name](**options), dev, test)
     assert dict(again.weights) == dict(model.weights)
@@ -77,8 +77,8 @@ def test_risk_takes_statistics_of_edges():
             stats[e] = float(truth[forests.heads[e] - 1] != said), 1.0
     exact = forests.with_stats(WER(), stats)
     model = fitted(nbest.MinRisk(), exact)
-    assert model.scores_["dev"] == score_of(model, forests.with_metric(WER()))
-    assert model.scores_["dev"] < score_of(nbest.LogLinear({"am": 1.0}), forests.with_metric(WER())) - 5
+    assert model.scores_["dev"] == score_of(forests.with_metric(WER()), model)
+    assert model.scores_["dev"] < score_of(forests.with_metric(WER()), nbest.LogLinear({"am": 1.0})) - 5
 
 
 @pytest.mark.parametrize("schedule", ["none", "temperature", "gamma"])
@@ -91,7 +91,7 @@ def test_cobleu_raises_cobleu(schedule, optimiser):
     assert len(history) == {"none": 1, "temperature": 7, "gamma": 7}[schedule]
     assert history[-1]["temperature"] == 0.0
     assert history[-1]["gamma"] == 1.0
-    assert model.scores_["dev"] > score_of(nbest.LogLinear({"am": 1.0}), forests) + 10
+    assert model.scores_["dev"] > score_of(forests, nbest.LogLinear({"am": 1.0})) + 10
     path = history[-1]["path"]
     assert min(path) <= path[0]
 

@@ -13,9 +13,9 @@ from nbest.metrics import BLEU, WER
 from nbest.testing import toy_lists
 from nbest.testing.forests import toy_forests
 from nbest.trainers import MERT
-from nbest.trainers.base import ForestProblem, Problem, prepare, prepare_forests
 from nbest.trainers.dense.mert import _Search
-from nbest.trainers.differing import strings_differ
+from nbest.trainers.differing import losses_differ
+from nbest.trainers.problem import Problem, prepare
 from tests.lines.test_envelopes import enumerated, told_apart
 
 pytestmark = [
@@ -30,7 +30,7 @@ def toy(seed, metric=None, **options):
     """Forests that have something to learn from."""
     forests = toy_forests(seed, **{"forests": 8, "limit": 100, **options}).with_metric(metric or WER())
     corpus = enumerated(forests)
-    assume((corpus.lengths > 1).sum() > 2 and told_apart(corpus) and strings_differ(forests))
+    assume((corpus.lengths > 1).sum() > 2 and told_apart(corpus) and losses_differ(forests))
     return forests
 
 
@@ -45,10 +45,10 @@ def value_of(forests, model):
 def test_equals_mert_on_all_derivations(seed, lattices, ascent, bleu):
     """Every start ends at the same value, as every line search finds the same best interval."""
     forests = toy(seed, BLEU(tokenize="none", max_ngram_order=2) if bleu else None, lattices=lattices)
-    problem, corpus = prepare_forests(forests, "MERT"), enumerated(forests)
+    problem, corpus = prepare(forests, "MERT"), enumerated(forests)
     trainer = MERT(restarts=3, hops=1, directions=1, elite=2, ascent=ascent, seed=seed, threads=1)
     found = _Search(trainer, problem).run()
-    expected = _Search(trainer, Problem(corpus, corpus.metric, corpus.stats, problem.scale)).run()
+    expected = _Search(trainer, Problem(corpus, corpus.metric, problem.scale)).run()
     assert found.value == pytest.approx(expected.value, abs=1e-9)
     assert [end["value"] for end in found.history] == pytest.approx([end["value"] for end in expected.history])
     assert found.evaluations == expected.evaluations
@@ -61,7 +61,7 @@ def test_lists_as_forests_give_the_very_same_weights(seed):
     problem, forests = prepare(corpus, "MERT"), forests_of(corpus)
     trainer = MERT(restarts=3, hops=2, directions=2, seed=seed)
     expected = _Search(trainer, problem).run()
-    found = _Search(trainer, ForestProblem(forests, corpus.metric, problem.scale)).run()
+    found = _Search(trainer, Problem(forests, corpus.metric, problem.scale)).run()
     assert np.array_equal(found.weights, expected.weights)
     assert (found.value, found.history) == (expected.value, expected.history)
 

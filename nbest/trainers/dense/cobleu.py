@@ -8,21 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ParameterError, look_up, need_kind
+from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.base.types import Floats
 from nbest.compute.executors import executor_of
-from nbest.corpus import Forests, NBest
+from nbest.corpus import Forests
+from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions.chosen import score_of
-from nbest.forests.derivations import forests_of
-from nbest.forests.scale import forest_corpus_scale
+from nbest.features import corpus_scale
+from nbest.forests.derivations import as_forests
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import Quadratic, total_moments, value_and_gradient
 from nbest.objectives.cobleu import CoBLEU, NgramShard
+from nbest.objectives.forest_shard import SINGLE
 from nbest.optimisers import OPTIMISERS
 from nbest.optimisers.result import Result
-from nbest.trainers.base import SINGLE, ForestProblem, finish, prepare_forests
 from nbest.trainers.dense.mert import MERT
+from nbest.trainers.finishing import finish
+from nbest.trainers.problem import Problem, prepare
 
 
 @dataclass
@@ -54,30 +57,33 @@ class MaxCoBLEU:
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
-    def fit(self, corpus: NBest | Forests, heldout: NBest | Forests | None = None) -> LogLinear:
+    def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """Learn weights from forests or lists with BLEU as their metric."""
         self._check()
-        need_kind("MaxCoBLEU", "corpus", corpus, NBest, Forests)
-        forests = corpus if isinstance(corpus, Forests) else _as_forests(corpus)
-        problem = prepare_forests(forests, "MaxCoBLEU", heldout)
+        need_corpus("MaxCoBLEU", "corpus", corpus)
+        if corpus.sparse is not None:
+            count = len(corpus.sparse_names)
+            raise CapabilityError(f"MaxCoBLEU tunes dense features and these lists have {count} sparse ones; use risk")
+        corpus.need_metric()
+        forests = as_forests(corpus)
+        problem = prepare(forests, "MaxCoBLEU", heldout)
         metric = problem.metric
         if not isinstance(metric, BLEU):
             raise CapabilityError(f"MaxCoBLEU trains on BLEU only, and the metric is {metric.name}; use risk or mert")
-        problem = replace(problem, scale=forest_corpus_scale(forests, problem.scale))
+        problem = replace(problem, scale=corpus_scale(forests, problem.scale))
         single = forests.features.size > SINGLE
         shards = [NgramShard.of(part, metric, problem.scale, single=single) for part in forests.shards()]
         begin = problem.start(self._start(corpus))
         self.result_ = self._run(problem, shards, begin, heldout)
-        model = finish(self, problem, self.result_, heldout, calibrate=False)
-        return replace(model, features=corpus.recipes) if isinstance(corpus, NBest) else model
+        return replace(finish(self, problem, self.result_, heldout, calibrate=False), features=corpus.recipes)
 
-    def _start(self, corpus: NBest | Forests) -> dict[str, float] | None:
+    def _start(self, corpus: Corpus) -> dict[str, float] | None:
         if isinstance(self.start, str):
             return dict(MERT(seed=self.seed, threads=self.threads).fit(corpus).weights)
         return self.start
 
     def _run(
-        self, problem: ForestProblem, shards: list[NgramShard], weights: Floats, heldout: NBest | Forests | None
+        self, problem: Problem[Forests], shards: list[NgramShard], weights: Floats, heldout: Corpus | None
     ) -> Result:
         steps = list(self._steps(problem, shards[0].found.order))
         history: list[dict[str, Any]] = []
@@ -94,7 +100,7 @@ class MaxCoBLEU:
                 "path": [float(entry["value"]) for entry in result.history],
             }
             if heldout is not None:
-                record["heldout"] = score_of(problem.model(weights), heldout)
+                record["heldout"] = score_of(heldout, problem.model(weights))
             history.append(record)
             if heldout is None or best is None or record["heldout"] >= best[0]:
                 best = (record.get("heldout", 0.0), weights * objective.gamma)
@@ -105,7 +111,7 @@ class MaxCoBLEU:
         message = f"{len(steps)} steps; the last: {result.message}"
         return Result(best[1], problem.score(best[1]), result.status, message, evaluations, tuple(history))
 
-    def _steps(self, problem: ForestProblem, order: int) -> Iterator[CoBLEU]:
+    def _steps(self, problem: Problem[Forests], order: int) -> Iterator[CoBLEU]:
         unit = 1.0 / max(1, problem.filled)
         last = CoBLEU(order, penalty=Quadratic(self.variance / unit))
         if self.schedule == "temperature":
@@ -143,13 +149,3 @@ class MaxCoBLEU:
             raise ParameterError("MaxCoBLEU needs 0 < t1 <= t0 and 0 < cooling < 1")
         if isinstance(self.start, str) and self.start != "mert":
             raise ParameterError(f"'start' of MaxCoBLEU must be weights or 'mert', got {self.start!r}")
-
-
-def _as_forests(corpus: NBest) -> Forests:
-    """Lists as forests; complains of what forests cannot have."""
-    if corpus.sparse is not None:
-        raise CapabilityError(
-            f"MaxCoBLEU tunes dense features and these lists have {len(corpus.sparse_names)} sparse ones; use risk"
-        )
-    corpus.need_stats()
-    return forests_of(corpus)

@@ -13,8 +13,9 @@ from nbest.model.loglinear import LogLinear
 from nbest.objectives import Likelihood, Quadratic, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
-from nbest.trainers.base import finish, prepare
+from nbest.trainers.finishing import finish
 from nbest.trainers.lists import on_lists
+from nbest.trainers.problem import prepare
 
 
 @dataclass

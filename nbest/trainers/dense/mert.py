@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,13 @@ from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
 from nbest.compute.executors import executor_of, using
-from nbest.corpus import Forests, NBest
-from nbest.lines.forests import forest_lines
-from nbest.lines.search import Lines, list_lines
+from nbest.corpus.contract import Corpus
+from nbest.lines.forests import lines_of
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
-from nbest.trainers.base import ForestProblem, Problem, finish, prepare, prepare_forests
 from nbest.trainers.differing import FLAT, flat
+from nbest.trainers.finishing import finish
+from nbest.trainers.problem import Problem, prepare
 
 _MOST = 10**6  # restarts, hops and so on
 _NEAR = 1e-6  # how far from a point its ties are broken, in units of its weights
@@ -69,18 +70,14 @@ class MERT:
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
-    def fit(self, corpus: NBest | Forests, heldout: NBest | Forests | None = None) -> LogLinear:
+    def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """Learn weights from lists with statistics, or from forests with a metric."""
-        problem: Problem | ForestProblem
-        if isinstance(corpus, Forests):
-            problem = prepare_forests(corpus, "MERT", heldout)
-        else:
-            problem = prepare(corpus, "MERT", heldout)
+        problem = prepare(corpus, "MERT", heldout)
         self._check(problem)
         self.result_ = _Search(self, problem).run()
         return finish(self, problem, self.result_, heldout, calibrate=not self.frozen)
 
-    def _check(self, problem: Problem | ForestProblem) -> None:
+    def _check(self, problem: Problem[Any]) -> None:
         for name, least in (("restarts", 0), ("hops", 0), ("elite", 1), ("directions", 0)):
             check_count(f"'{name}' of MERT", getattr(self, name), least, _MOST)
         if self.restarts == 0 and self.start is None:
@@ -98,7 +95,7 @@ class MERT:
                 raise ParameterError(f"'start' of MERT gives {name!r} {given}, against its sign {sign!r}")
 
 
-def climb(problem: Problem, weights: Mapping[str, float], threads: int | None) -> Result:
+def climb(problem: Problem[Any], weights: Mapping[str, float], threads: int | None) -> Result:
     """Climb along coordinates from these weights until none gains; no restarts, no hops."""
     return _Search(MERT(restarts=0, hops=0, start=dict(weights), threads=threads), problem).run()
 
@@ -109,21 +106,14 @@ class _Point:
     value: float
 
 
-def _lines_of(problem: Problem | ForestProblem) -> Lines:
-    """What line searches need, in scaled units and without features that never differ."""
-    scaled = problem.corpus.features[:, problem.scale > 0] / problem.scale[problem.scale > 0]
-    if isinstance(problem, ForestProblem):
-        return forest_lines(problem.corpus, scaled, problem.metric)
-    return list_lines(scaled, problem.corpus.offsets, problem.stats, problem.metric)
-
-
 class _Search:
     """One run over lists or forests. Restarts and chains of hops are independent, each with its own random stream."""
 
-    def __init__(self, trainer: MERT, problem: Problem | ForestProblem) -> None:
+    def __init__(self, trainer: MERT, problem: Problem[Any]) -> None:
         self.trainer, self.problem = trainer, problem
         self.useful = np.flatnonzero(problem.scale > 0)
-        self.lines = _lines_of(problem)
+        scaled = problem.corpus.features[:, self.useful] / problem.scale[self.useful]
+        self.lines = lines_of(problem.corpus, scaled)
         names = [problem.names[d] for d in self.useful]
         self.free: Bools = np.array([name not in trainer.frozen for name in names], bool)
         self.signs = np.array([_SIGNS[trainer.signs[n]] if n in trainer.signs else 0.0 for n in names])

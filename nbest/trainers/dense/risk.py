@@ -13,23 +13,18 @@ from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
 from nbest.compute.executors import Executor, executor_of
-from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions.chosen import score_of
 from nbest.features import corpus_scale
-from nbest.forests.scale import forest_corpus_scale
+from nbest.forests.edge_stats import adds_up
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import NO_PENALTY, Quadratic, Risk, total_moments, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
-from nbest.trainers.base import (
-    ForestProblem,
-    Problem,
-    finish,
-    prepare,
-    prepare_forests,
-)
 from nbest.trainers.dense.mert import climb
-from nbest.trainers.lists import adds_up, fit_on_lists
+from nbest.trainers.finishing import finish
+from nbest.trainers.lists import fit_on_lists
+from nbest.trainers.problem import Problem, prepare
 
 _AGREE = 1e-4  # expected and 1-best loss count as equal below this difference, in units of the formula
 
@@ -76,29 +71,25 @@ class MinRisk:
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
     result_: Result | None = field(default=None, init=False, repr=False)
 
-    def fit(self, corpus: NBest | Forests, heldout: NBest | Forests | None = None) -> LogLinear:
+    def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """Learn weights from lists with statistics or forests with a metric; held-out ones or folds choose the stop."""
         self._check()
-        if isinstance(corpus, Forests) and not adds_up(corpus):
-            return fit_on_lists(self, MinRisk.fit, corpus, heldout)
+        need_corpus("MinRisk", "corpus", corpus)
+        if not adds_up(corpus):
+            return fit_on_lists(corpus, self, MinRisk.fit, heldout)
         # by their spread over the corpus, so that features that grow with length move later; seen to do better on
         # the test part of one benchmark than their spread within lists, with equal dev scores
-        problem: Problem | ForestProblem
-        if isinstance(corpus, Forests):
-            problem = prepare_forests(corpus, "MinRisk", heldout)
-            problem = replace(problem, scale=forest_corpus_scale(corpus, problem.scale))
-        else:
-            problem = prepare(corpus, "MinRisk", sparse=True, heldout=heldout)
-            problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
+        problem = prepare(corpus, "MinRisk", heldout, sparse=True)
+        problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
         self._check_folds(corpus, heldout)
         crossed = self.folds > 0
         end = _Path(self, problem, heldout).run(self._stop(problem) if crossed else None)
-        if heldout is None and not crossed and self.polish and isinstance(problem, Problem) and problem.dense:
+        if heldout is None and not crossed and self.polish and corpus.whole and corpus.sparse is None:
             end = _polished(problem, end, self.threads)
         self.result_ = end
         return finish(self, problem, end, heldout)
 
-    def _check_folds(self, corpus: NBest | Forests, heldout: NBest | Forests | None) -> None:
+    def _check_folds(self, corpus: Corpus, heldout: Corpus | None) -> None:
         if self.folds == 0:
             return
         if heldout is not None:
@@ -107,7 +98,7 @@ class MinRisk:
             limit = f"0 or between 2 and the number of segments ({len(corpus)})"
             raise ParameterError(f"'folds' of MinRisk must be {limit}, got {self.folds}")
 
-    def _stop(self, problem: Problem | ForestProblem) -> int:
+    def _stop(self, problem: Problem[Any]) -> int:
         """After how many steps the metric of left-out folds is best."""
         fold = generator(self.seed).permutation(len(problem.corpus)) % self.folds
         done: list[int] = []
@@ -137,7 +128,7 @@ class MinRisk:
             raise ParameterError(f"'variance' of MinRisk must be > 0, got {self.variance}")
 
 
-def _fold_totals(trainer: MinRisk, problem: Problem | ForestProblem, out: Bools) -> list[Floats]:
+def _fold_totals(trainer: MinRisk, problem: Problem[Any], out: Bools) -> list[Floats]:
     """Totals of the left-out segments after each step of a path over the others."""
     path = _Path(trainer, problem.part(np.flatnonzero(~out)), None)
     path.watched = problem.part(np.flatnonzero(out))
@@ -145,7 +136,7 @@ def _fold_totals(trainer: MinRisk, problem: Problem | ForestProblem, out: Bools)
     return [record["left_out"] for record in path.history]
 
 
-def _polished(problem: Problem, end: Result, threads: int | None) -> Result:
+def _polished(problem: Problem[Any], end: Result, threads: int | None) -> Result:
     """Climb on along coordinates by exact line search."""
     found = climb(problem, problem.model(end.weights).weights, threads)
     if found.status != "converged" or problem.sign * found.value <= problem.sign * end.value:
@@ -153,7 +144,7 @@ def _polished(problem: Problem, end: Result, threads: int | None) -> Result:
     return replace(end, weights=found.weights, value=found.value, message=f"{end.message}, then {found.message}")
 
 
-def nat_per_segment(problem: Problem | ForestProblem, risk: Risk, shards: Sequence[Any], executor: Executor) -> float:
+def nat_per_segment(problem: Problem[Any], risk: Risk, shards: Sequence[Any], executor: Executor) -> float:
     """One nat of the metric's logarithm for each filled segment, in units of its formula.
 
     That is 1 / N for a log formula and about the rate / N for a rate: the unit of temperatures and penalties.
@@ -169,13 +160,13 @@ def nat_per_segment(problem: Problem | ForestProblem, risk: Risk, shards: Sequen
 class _Path:
     """One annealing path."""
 
-    def __init__(self, trainer: MinRisk, problem: Problem | ForestProblem, heldout: NBest | Forests | None) -> None:
+    def __init__(self, trainer: MinRisk, problem: Problem[Any], heldout: Corpus | None) -> None:
         self.trainer, self.problem, self.heldout = trainer, problem, heldout
         self.shards, self.executor = problem.shards(), executor_of(trainer.threads)
         self.base = Risk(problem.metric, order=trainer.order, alpha=trainer.alpha, segments=len(problem.corpus))
         self.evaluations = 0
         self.history: list[dict[str, Any]] = []
-        self.watched: Problem | ForestProblem | None = None  # whose totals are recorded, for cross-validation
+        self.watched: Problem[Any] | None = None  # whose totals are recorded, for cross-validation
 
     def run(self, stop: int | None) -> Result:
         weights = self.problem.start(self.trainer.start)
@@ -236,7 +227,7 @@ class _Path:
             "dev": self.problem.score(weights),
         }
         if self.heldout is not None:
-            record["heldout"] = score_of(self.problem.model(weights), self.heldout)
+            record["heldout"] = score_of(self.heldout, self.problem.model(weights))
         if self.watched is not None:
             record["left_out"] = self.watched.totals(weights)
         self.history.append(record)

@@ -16,9 +16,10 @@ from nbest.corpus import NBest
 from nbest.lines.choices import totals_of
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
-from nbest.trainers.base import Problem, finish, prepare
 from nbest.trainers.differing import FLAT, flat
+from nbest.trainers.finishing import finish
 from nbest.trainers.lists import on_lists
+from nbest.trainers.problem import Problem, prepare
 
 _POINTS = 10**6  # of an axis of the grid
 
@@ -60,7 +61,7 @@ class GridSearch:
         self.result_ = self._full(problem, start, others) if full else self._scan(problem, start, others)
         return finish(self, problem, self.result_, heldout)
 
-    def _full(self, problem: Problem, start: Floats, others: list[int]) -> Result:
+    def _full(self, problem: Problem[NBest], start: Floats, others: list[int]) -> Result:
         def grid() -> Iterator[Floats]:
             for values in product(np.linspace(self.low, self.high, self.points), repeat=len(others)):
                 weights = start.copy()
@@ -71,7 +72,7 @@ class GridSearch:
         best, value, worst = _best_of(problem, grid(), count, self.threads, self.progress)
         return _result(problem, best, value, worst, f"tried all {count} points of the grid", count)
 
-    def _scan(self, problem: Problem, start: Floats, others: list[int]) -> Result:
+    def _scan(self, problem: Problem[NBest], start: Floats, others: list[int]) -> Result:
         best, value, lowest, tried = start, -np.inf, np.inf, 0
         idle = 0
         while idle < len(others):
@@ -113,7 +114,7 @@ class RandomSearch:
         return finish(self, problem, self.result_, heldout)
 
 
-def _result(problem: Problem, best: Floats, value: float, worst: float, message: str, tried: int) -> Result:
+def _result(problem: Problem[NBest], best: Floats, value: float, worst: float, message: str, tried: int) -> Result:
     """The best candidate, or no weights where the worst one, its negative and no weights at all are as good."""
     if value == worst and flat(problem, best, value):
         return Result(np.zeros(len(problem.names)), value, "flat", FLAT, tried)
@@ -121,7 +122,7 @@ def _result(problem: Problem, best: Floats, value: float, worst: float, message:
 
 
 def _best_of(
-    problem: Problem,
+    problem: Problem[NBest],
     candidates: Iterator[Floats],
     count: int,
     threads: int | None,

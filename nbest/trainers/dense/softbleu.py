@@ -14,9 +14,10 @@ from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import Risk, SparseOnly, value_and_gradient
 from nbest.optimisers import OPTIMISERS, Result
-from nbest.trainers.base import finish, prepare
 from nbest.trainers.dense.risk import nat_per_segment
+from nbest.trainers.finishing import finish
 from nbest.trainers.lists import on_lists
+from nbest.trainers.problem import prepare
 
 
 @dataclass

@@ -16,7 +16,7 @@ from nbest.features.lowdim.feature import cosines
 from nbest.features.lowdim.solver import Directions, Solver
 from nbest.features.lowdim.views import Names, Views
 from nbest.model.loglinear import LogLinear
-from nbest.trainers.base import finished
+from nbest.trainers.finishing import finished
 
 if TYPE_CHECKING:
     from nbest.trainers.lowdim.trainer import LowDim

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ParameterError, _known, need_kind
+from nbest.base.errors import CapabilityError, ParameterError, _known
 from nbest.base.types import Floats
 from nbest.compute import segments
-from nbest.corpus import Forests, NBest
+from nbest.corpus import NBest
+from nbest.corpus.contract import need_corpus, need_lists
 from nbest.features.lowdim.feature import NAME, cosines, need_texts
 from nbest.features.lowdim.projections import Projections, recipe_of
 from nbest.features.lowdim.solver import Directions
@@ -19,9 +20,14 @@ from nbest.features.lowdim.views import Names, Views
 from nbest.features.standardise import within_scale
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
-from nbest.trainers.base import finished, prepare
 from nbest.trainers.dense.mert import MERT
+from nbest.trainers.finishing import finished
+from nbest.trainers.problem import prepare
 
+_WHOLE = (
+    "LowDim scores whole outputs, which edges of a forest are not; "
+    "read lists out of the forests first (nbest convert FORESTS LISTS --top 100)"
+)
 GRID = tuple(float(w) for w in range(101))  # of w, section 3.4
 
 
@@ -167,21 +173,17 @@ class LowDim:
 
 def check_lists(corpus: NBest, heldout: NBest | None) -> None:
     """Complain of lists that cannot be trained on or scored."""
-    if isinstance(corpus, Forests) or isinstance(heldout, Forests):
-        raise CapabilityError(
-            "LowDim scores whole outputs, which edges of a forest are not; "
-            "read lists out of the forests first (nbest convert FORESTS LISTS --top 100)"
-        )
-    need_kind("LowDim", "corpus", corpus, NBest)
-    if heldout is not None:
-        need_kind("fit", "heldout", heldout, NBest)
+    sets = [corpus, *([] if heldout is None else [heldout])]
+    for each, owner, argument in zip(sets, ("LowDim", "fit"), ("corpus", "heldout"), strict=False):
+        need_corpus(owner, argument, each)
+        need_lists(each, _WHOLE)
     if NAME in corpus.feature_names:
         raise CapabilityError(f"these lists have a feature {NAME!r} already; leave it out (--drop {NAME})")
     need_texts(corpus)
     if corpus.sparse is not None or (within_scale(corpus) > 0).any():
         prepare(corpus, "LowDim", heldout, sparse=True)
         return
-    for lists in (corpus, *([] if heldout is None else [heldout])):
+    for lists in sets:
         lists.need_stats()
     if corpus.lengths.max(initial=0) < 2:
         raise CapabilityError("LowDim needs lists with at least two hypotheses; every list here has fewer")

@@ -13,8 +13,9 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
-from nbest.trainers.base import Problem, finished, prepare
 from nbest.trainers.dense.mert import MERT
+from nbest.trainers.finishing import finished
+from nbest.trainers.problem import Problem, prepare
 from nbest.trainers.sharpness import SEGMENTS, spread
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class SparseLists:
     entry is 0 or twice there, and the indices of a row rise. Values [C] are weights in units of these columns.
     """
 
-    problem: Problem
+    problem: Problem[NBest]
     names: tuple[str, ...]  # C
     scale: Floats  # [C] what columns were divided by
     matrix: csr_array  # [H, C]
@@ -83,7 +84,7 @@ class SparseLists:
         stats, metric = other.need_stats()
         dense = [name for name in self.names if name in self.corpus.feature_names]
         matrix = _matrix(other, dense, self.scale[: len(dense)], self.names[len(dense) :])
-        problem = replace(self.problem, corpus=other, stats=stats)
+        problem = replace(self.problem, corpus=other)
         return replace(self, problem=problem, matrix=matrix, base=base, losses=metric.losses(stats))
 
     def finish(self, trainer: Any, values: Floats, heldout: NBest | None) -> LogLinear:
@@ -134,7 +135,7 @@ def sparse_lists(
     return SparseLists(problem, (*names, *corpus.sparse_names), scale, matrix, base, scores, losses)
 
 
-def _base(problem: Problem, start: Mapping[str, float] | None, threads: int | None) -> dict[str, float]:
+def _base(problem: Problem[NBest], start: Mapping[str, float] | None, threads: int | None) -> dict[str, float]:
     corpus = problem.corpus
     names = (*corpus.feature_names, *corpus.sparse_names)
     if start is not None:
