@@ -20,8 +20,8 @@ from nbest.decisions import corpus_oracle
 from nbest.metrics import CER
 from nbest.systems.converter.converter import Converter
 from nbest.systems.converter.files import save
+from nbest.systems.converter.system import ConverterTraining
 from nbest.systems.converter.text import Sentence, fold, read_dictionary, read_sentences
-from nbest.systems.converter.train import ConverterTraining
 
 HELD = 2000  # news sentences kept for testing; as many are left out before them, for tuning
 TESTED = 500
@@ -72,10 +72,10 @@ def _size(converter: Converter) -> float:
 
 
 def _measured(converter: Converter, test: list[Sentence], beam: int | None = 20, margin: float | None = 20.0) -> str:
-    converter.lists(converter.forests(["かな"], beam=beam, margin=margin), 1)
+    converter.best(converter.forests(["かな"], beam=beam, margin=margin), 1)
     begin = time.perf_counter()
     forests = converter.forests([sentence.kana for sentence in test], beam=beam, margin=margin)
-    lists = converter.lists(forests, 100)
+    lists = converter.best(forests, 100)
     spent = time.perf_counter() - begin
     lists = lists.with_metric(CER(spaces=False), [(sentence.text,) for sentence in test])
     places = np.arange(lists.hypotheses) - np.repeat(lists.offsets[:-1], lists.lengths)

@@ -17,7 +17,7 @@ from nbest.decisions import oracle
 from nbest.formats.conllu import Sentence, read_conllu
 from nbest.metrics import LAS
 from nbest.systems.parser.parser import Parser
-from nbest.systems.parser.report import attachment, lists, parsed
+from nbest.systems.parser.report import attachment
 from nbest.systems.parser.train import train_parser
 from nbest.systems.parser.trees import text_of
 
@@ -39,7 +39,7 @@ def _read(name: str, part: str) -> list[Sentence]:
 
 def _one(name: str, folder: str | None) -> None:
     sentences = _read(name, TREEBANKS[name])
-    parsed(train_parser(sentences[:20], epochs=1), sentences[:20])  # compiles
+    train_parser(sentences[:20], epochs=1).parsed(sentences[:20])  # compiles
     begin = time.process_time()
     parser = train_parser(sentences, threads=1)
     seconds = time.process_time() - begin
@@ -52,13 +52,13 @@ def _one(name: str, folder: str | None) -> None:
 
 def _measure(parser: Parser, gold: list[Sentence]) -> None:
     begin = time.process_time()
-    found = parsed(parser, gold, threads=1)
+    found = parser.parsed(gold, threads=1)
     seconds = time.process_time() - begin
     print(f"  all experts {_attachment(found, gold)}; {len(gold) / seconds:.0f} sentences/s", flush=True)
     for name in parser.names:
-        print(f"  {name:12} {_attachment(parsed(parser, gold, weights={name: 1.0}), gold)}", flush=True)
+        print(f"  {name:12} {_attachment(parser.parsed(gold, weights={name: 1.0}), gold)}", flush=True)
     begin = time.process_time()
-    best = lists(parser, gold, 200, references=True, threads=1)
+    best = parser.lists(gold, 200, threads=1)
     seconds = time.process_time() - begin
     measured = best.with_metric(LAS())
     figures = f"{measured.score(oracle(measured)):.2f} LAS, {best.hypotheses / len(gold):.0f} trees a sentence"

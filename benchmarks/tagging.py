@@ -11,15 +11,16 @@ import resource
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nbest.decisions import oracle
 from nbest.formats.conllu import Sentence, read_conllu
 from nbest.metrics import TokenAccuracy
-from nbest.systems.tagger.report import TagAccuracy, jackknifed_lists
-from nbest.systems.tagger.tagger import Settings, Tagger
+from nbest.systems.jackknife import jackknifed_lists
+from nbest.systems.tagger.report import TagAccuracy
+from nbest.systems.tagger.system import TaggerTraining
+from nbest.systems.tagger.tagger import Tagger
 
 TREEBANKS = {
     "en_ewt": "xpos",
@@ -61,16 +62,17 @@ def _read(name: str, part: str) -> tuple[list[Sentence], list[tuple[str, ...]], 
 
 def _one(name: str) -> None:
     begin = time.process_time()
-    _, words, tags = _read(name, "train")
+    sentences, words, tags = _read(name, "train")
     read = time.process_time() - begin
     Tagger.train(words[:50], tags[:50]).tag(words[:50])  # compiles
     begin = time.process_time()
-    tagger = Tagger.train(words, tags, column=TREEBANKS[name])
+    training = TaggerTraining(tags=TREEBANKS[name])
+    tagger = training.fit(sentences)
     print(f"{name}: {len(tagger.tags)} tags; read {read:.2f} s, trained {time.process_time() - begin:.2f} s")
     for part in ("dev", "test"):
         _measure(tagger, name, part)
     begin = time.process_time()
-    lists = jackknifed_lists(words, tags, 10, threads=1).with_metric(TokenAccuracy())
+    lists = jackknifed_lists(training, sentences, 10, threads=1).with_metric(TokenAccuracy())
     seconds = time.process_time() - begin
     first, best = lists.score(lists.offsets[:-1]), lists.score(oracle(lists))
     print(f"  train, 10 folds: {first:.2f}, oracle of 10 {best:.2f}; {lists.hypotheses} hypotheses, {seconds:.1f} s")
@@ -78,13 +80,13 @@ def _one(name: str) -> None:
 
 
 def _measure(tagger: Tagger, name: str, part: str) -> None:
-    _, words, gold = _read(name, part)
+    sentences, words, gold = _read(name, part)
     begin = time.process_time()
     found = tagger.tag(words, threads=1)
     seconds = time.process_time() - begin
     accuracy = TagAccuracy.of(tagger, words, gold, found)
     begin = time.process_time()
-    lists = tagger.lists(words, 10, references=gold, threads=1).with_metric(TokenAccuracy())
+    lists = tagger.lists(sentences, 10, threads=1).with_metric(TokenAccuracy())
     listing = time.process_time() - begin
     speed = f"{len(words) / seconds:.0f} sentences/s, 10 best {len(words) / listing:.0f}"
     print(f"  {part}: {accuracy}; oracle of 10 {lists.score(oracle(lists)):.2f} %; {speed}")
@@ -95,7 +97,7 @@ def _variants() -> None:
     for title, changes in VARIANTS.items():
         cells = []
         for (words, tags), (dev, gold) in data.values():
-            tagger = Tagger.train(words, tags, replace(Settings(), **changes))
+            tagger = Tagger.train(words, tags, TaggerTraining(**changes))
             p = TagAccuracy.of(tagger, dev, gold, tagger.tag(dev)).percentages()
             cells.append(f"{p['all']:.2f} ({p['known']:.2f}, {p['unknown']:.2f})")
         print(f"{title:28} {' '.join(cells)}")

@@ -57,7 +57,7 @@ _HOME = {
     "Pipeline": "trainers.pipeline",
     "RandomSearch": "trainers",
     "SoftBLEU": "trainers",
-    "SystemDecoder": "decoders",
+    "SystemDecoder": "systems.decoder",
     "TER": "metrics",
     "TRAINERS": "trainers",
     "Texts": "corpus",

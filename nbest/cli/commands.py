@@ -12,10 +12,12 @@ add_command(app, "warmup", Warmup)
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, Protocol
 
 import typer
+from typer.core import TyperGroup
 
 from nbest.base.parameters import Parameter, parameter, parameters_of
 
@@ -30,11 +32,12 @@ class Command(Protocol):
         """Do it."""
 
 
-def group(name: str | None, help: str) -> typer.Typer:
+def group(name: str | None, help: str, cls: type[TyperGroup] | None = None) -> typer.Typer:
     """An application, or a command with commands of its own."""
     return typer.Typer(
         name=name,
         help=help,
+        cls=cls,
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
@@ -48,14 +51,23 @@ def add_command(app: typer.Typer, name: str, kind: type[Command], *, further: bo
     With `further`, options that it does not have are left among its arguments.
     """
 
-    def command(**given: Any) -> None:
-        kind(**given).run()
+    made = function_of(kind.__doc__, _in_order(kind), lambda given: kind(**given).run())
+    app.command(name, context_settings=FURTHER if further else None)(made)
 
-    options = [_option(each) for each in _in_order(kind)]
+
+def function_of(
+    doc: str | None, parameters: Iterable[Parameter], run: Callable[[dict[str, Any]], None]
+) -> Callable[..., None]:
+    """A function with these parameters, as typer reads it; `run` gets what was given."""
+
+    def command(**given: Any) -> None:
+        run(given)
+
+    options = [_option(each) for each in parameters]
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     command.__annotations__ = {option.name: option.annotation for option in options}
-    command.__doc__ = kind.__doc__
-    app.command(name, context_settings=FURTHER if further else None)(command)
+    command.__doc__ = doc
+    return command
 
 
 def _in_order(kind: type) -> list[Parameter]:
@@ -64,8 +76,13 @@ def _in_order(kind: type) -> list[Parameter]:
     return sorted(parameters_of(kind).values(), key=lambda each: last.index(each.name) if each.name in last else -1)
 
 
+def flags_of(each: Parameter) -> tuple[str, ...]:
+    """The names of an option; that of an argument has no dashes."""
+    return each.flags or (f"--{each.name.replace('_', '-')}",)
+
+
 def _option(each: Parameter) -> inspect.Parameter:
-    flags = each.flags or (f"--{each.name.replace('_', '-')}",)
+    flags = flags_of(each)
     limits: dict[str, Any] = {"min": each.rule.least, "max": each.rule.most}
     if flags[0].startswith("-"):
         how = typer.Option(*flags, help=each.help, **limits)

@@ -1,184 +1,140 @@
-"""`nbest decode`: run base systems; texts, lists or forests come out."""
+"""`nbest decode`: run base systems; texts, lists or forests come out. One command for each of `SYSTEMS` that can."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-import typer
+from nbest.base.errors import ParameterError, look_up
+from nbest.base.parameters import Parameter
+from nbest.cli.systems import Kind, all_of, command_of, group, taken
 
-from nbest.cli import options as o
-
-app = typer.Typer(
-    name="decode",
-    help="Run base systems: texts, lists or forests come out.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+if TYPE_CHECKING:
+    from nbest.corpus import Forests, NBest
+    from nbest.model.loglinear import LogLinear
+    from nbest.systems.base import Decoding, System
 
 
-@app.callback()
-def _systems() -> None:
-    """Base systems; each is a command."""
+def _command(name: str, kind: Kind) -> Callable[..., None] | None:
+    if kind.decoding is None:
+        return None
+    place = Parameter(name, "system", str, MISSING, f"Directory of nbest train {name}.", flags=("system",))
+    options = [place, *all_of(kind.decoding, kind.search)]
+    return command_of(kind.decoding.__doc__, options, lambda given: _run(kind, given), reports=kind.decoding.reports)
 
 
-@app.command()
-def translator(
-    system: Annotated[str, typer.Argument(help="Directory of nbest train translator.")],
-    text: Annotated[str, typer.Argument(help="Text to translate, one sentence a line (.gz, .xz too); - is stdin.")],
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", help="Texts, or by its suffix lists or forests (.forests.jsonl.gz); - is stdout."
-        ),
-    ] = "-",
-    to: Annotated[str | None, typer.Option("--to", help="text, or a format of lists or forests.")] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", help="Weights of nbest tune (default: those of the directory).")
-    ] = None,
-    refs: Annotated[
-        list[str] | None,
-        typer.Option("--refs", "-r", help="References, raw text, to keep with lists and forests; repeat for several."),
-    ] = None,
-    beam: Annotated[int, typer.Option("--beam", min=1, help="Nodes a span.")] = 100,
-    span_limit: Annotated[int, typer.Option("--span-limit", min=1, help="Longest span that may be reordered.")] = 12,
-    k: Annotated[int, typer.Option("--k", min=1, help="Lists: how many distinct translations.")] = 200,
-    decision: Annotated[str, typer.Option("--decision", "-d", help="Texts: 1best, consensus or mbr.")] = "1best",
-    longest: Annotated[int, typer.Option("--longest", min=1, help="Most tokens of a sentence.")] = 200,
-    raw: Annotated[bool, typer.Option("--raw", help="Texts as tokens, not detokenised.")] = False,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-) -> None:
-    """Translate texts by a phrasal inversion transduction grammar.
-
-    Lists and forests hold tokens, truecased, and so do the references kept with them: tune on them with
-    --metric bleu --tokenize none.
-
-    [bold]Examples[/bold]
-
-      nbest decode translator fr-en test.fr > test.out
-
-      nbest decode translator fr-en dev.fr --refs dev.en -o dev.forests.jsonl.gz
-
-      nbest decode translator fr-en test.fr --model model.json --decision consensus -o test.out
-    """
-    from nbest.cli.decoding_translator import DecodeCall, run
-
-    run(DecodeCall(system, text, output, to, model, refs, beam, span_limit, k, decision, longest, raw, threads, quiet))
+app = group("decode", "Run base systems: texts, lists or forests come out.", _command)
 
 
-@app.command()
-def tagger(
-    system: Annotated[str, typer.Argument(help="Directory of nbest train tagger.")],
-    text: Annotated[str, typer.Argument(help="CoNLL-U, or a sentence a line, words between spaces; - is stdin.")],
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", help="By its suffix CoNLL-U, lists or forests; else tags, one sentence a line."),
-    ] = "-",
-    to: Annotated[str | None, typer.Option("--to", help="text, conllu, or a format of lists or forests.")] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Weights of nbest tune (default: 1 and 1).")] = None,
-    k: Annotated[int, typer.Option("--k", min=1, help="Lists: how many tag sequences.")] = 10,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-    as_json: o.AsJson = False,
-) -> None:
-    """Tag words. Where a CoNLL-U file has tags, they become the references, and the accuracy is reported.
+def _run(kind: Kind, given: dict[str, Any]) -> None:
+    """Read, decode, write; report where the inputs tell what is right."""
+    from nbest.cli.console import Console, print_json
+    from nbest.cli.targets import check_target, format_of_output, refuse_overwriting, written
+    from nbest.decisions import DECISIONS
 
-    [bold]Examples[/bold]
-
-      nbest decode tagger tagger test.conllu -o tagged.conllu
-
-      nbest decode tagger tagger dev.conllu -o dev.jsonl --k 10
-
-      echo "The cat sat ." | nbest decode tagger tagger -
-    """
-    from nbest.cli.decoding_tagger import DecodeCall, run
-
-    run(DecodeCall(system, text, output, to, model, k, threads, quiet, as_json))
+    assert kind.decoding is not None
+    console, asked = Console(quiet=given["quiet"]), taken(kind.decoding, given)
+    search = asdict(taken(kind.search, given))
+    if given.get("as_json") and asked.output == "-":
+        raise ParameterError(f"the {asked.chosen} and --json cannot both go to standard output; name a file with -o")
+    look_up(DECISIONS, asked.decision, "decision")
+    form = format_of_output(asked.output, asked.to, asked.forms)
+    check_target(asked.output, form)
+    refuse_overwriting(written(asked.output, form), [given["system"], asked.text, asked.model, asked.refs])
+    system: System = kind.load(given["system"])
+    model = _model(system, asked, form)
+    inputs, references = system.inputs(asked, console)
+    form = format_of_output(asked.output, asked.to, (system.form(asked, inputs), *asked.forms))
+    with console.progress(asked.doing) as update:
+        options = {"references": references, "threads": given["threads"], "progress": update, **search}
+        best = _Work(system, model, asked, inputs, options).write(form)
+    console.say(f"{asked.output}: {len(inputs)} sentences")
+    found = system.report(inputs, best, console)
+    if given.get("as_json") and found is not None:
+        print_json({"output": asked.output, **found})
 
 
-@app.command()
-def parser(
-    system: Annotated[str, typer.Argument(help="Directory of nbest train parser.")],
-    text: Annotated[str, typer.Argument(help="Tagged sentences, CoNLL-U (.gz, .xz too); - is stdin.")],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="By its suffix lists or forests, else CoNLL-U; - is stdout.")
-    ] = "-",
-    to: Annotated[str | None, typer.Option("--to", help="conllu, text, or a format of lists or forests.")] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", help="Weights of nbest tune (default: those of the directory).")
-    ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, help="Lists: how many trees.")] = 200,
-    labels_an_arc: Annotated[
-        int, typer.Option("--labels-an-arc", min=1, help="Lists and forests: relations tried for an arc.")
-    ] = 3,
-    arc_floor: Annotated[
-        float, typer.Option("--arc-floor", min=0.0, help="Lists and forests: least probability of an arc.")
-    ] = 1e-4,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-    as_json: o.AsJson = False,
-) -> None:
-    """Parse tagged sentences. Where they have trees, these become the references, and LAS and UAS are reported.
+def _model(system: System, asked: Decoding, form: str) -> LogLinear:
+    """The model that chooses: by its weights the system searches, unless it adds features to lists."""
+    from nbest.model.loglinear import LogLinear, load
 
-    [bold]Examples[/bold]
-
-      nbest decode parser parser test.conllu -o parsed.conllu
-
-      nbest decode parser parser dev.conllu -o dev.jsonl.gz --k 200
-
-      nbest decode parser parser test.conllu --model model.json -o test.forests.jsonl.gz
-    """
-    from nbest.cli.decoding_parser import DecodeCall, run
-
-    limits = {"labels_an_arc": labels_an_arc, "arc_floor": arc_floor}
-    run(DecodeCall(system, text, output, to, model, k, limits, threads, quiet, as_json))
+    model = LogLinear(dict(system.weights)) if asked.model is None else load(asked.model)
+    if model.features and not (system.reranks and form in asked.forms):
+        raise ParameterError(
+            f"this model adds features to lists and chooses {asked.chosen}; write lists without --model and use "
+            "nbest rerank"
+        )
+    return model
 
 
-@app.command()
-def converter(
-    system: Annotated[str, typer.Argument(help="Directory of nbest train converter.")],
-    text: Annotated[str, typer.Argument(help="Kana, one sentence a line (.gz, .xz too); - is stdin.")],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Texts, or by its suffix lists or forests; - is stdout.")
-    ] = "-",
-    to: Annotated[str | None, typer.Option("--to", help="text, or a format of lists or forests.")] = None,
-    given: Annotated[
-        str,
-        typer.Option("--input", help="kana, or read: training text, whose readings are converted and words kept."),
-    ] = "kana",
-    model: Annotated[
-        str | None, typer.Option("--model", help="Weights of nbest tune (default: those of the directory).")
-    ] = None,
-    refs: Annotated[
-        list[str] | None, typer.Option("--refs", "-r", help="References to keep with lists and forests; repeat.")
-    ] = None,
-    beam: Annotated[int, typer.Option("--beam", min=1, help="States of the language model at a position.")] = 20,
-    margin: Annotated[
-        float, typer.Option("--margin", min=0.0, help="Keep what is within this of the best derivation's score.")
-    ] = 20.0,
-    k: Annotated[int, typer.Option("--k", min=1, help="Lists: how many texts that differ in characters.")] = 100,
-    decision: Annotated[str, typer.Option("--decision", "-d", help="Texts: 1best, consensus or mbr.")] = "1best",
-    fold: Annotated[bool, typer.Option(help="Read katakana of the text as hiragana.")] = True,
-    words: Annotated[bool, typer.Option("--words", help="Texts with spaces between words.")] = False,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-) -> None:
-    """Convert kana into Japanese text.
+@dataclass(frozen=True)
+class _Work:
+    """What is decoded by what, and how."""
 
-    Lists and forests hold words between spaces; measure them by characters without spaces.
+    system: System
+    model: LogLinear
+    asked: Decoding
+    inputs: Sequence[Any]
+    options: dict[str, Any]  # of System.batches
 
-    [bold]Examples[/bold]
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """Those of the search."""
+        return self.system.weights if self.model.features else self.model.weights
 
-      nbest decode converter news kana.txt > text.txt
+    def write(self, form: str) -> list[str]:
+        """Decode and write; the best text of each input."""
+        from nbest.base.files import write_text
+        from nbest.corpus.operations import join
+        from nbest.formats import FOREST_FORMATS, write, write_forests
+        from nbest.formats.conllu import write_conllu
 
-      nbest decode converter news dev.read.tsv.xz --input read -o dev.jsonl.gz --k 20
+        if form in self.asked.forms:
+            texts = [text for forests in self._batches() for text in self._chosen(forests)]
+            if form == "conllu":
+                write_conllu(self.system.treebank(self.inputs, texts), self.asked.output)
+            else:
+                write_text(self.asked.output, "".join(f"{line}\n" for line in self.system.lines(self.asked, texts)))
+            return texts
+        if form in FOREST_FORMATS:
+            forests = self._forests()
+            write_forests(forests, self.asked.output, form)
+            return _firsts(self._best(forests, 1)) if self.asked.reports else []
+        lists = join([self._best(forests, self.asked.k) for forests in self._batches()])
+        write(lists, self.asked.output, form)
+        return _firsts(lists)
 
-      nbest decode converter news kana.txt --model model.json -o text.txt
-    """
-    from nbest.cli.decoding_converter import DecodeCall, run
+    def _batches(self) -> Iterator[Forests]:
+        return self.system.batches(self.inputs, weights=self.weights, **self.options)
 
-    run(
-        DecodeCall(system, text, output, to, given, model, refs, beam, margin, k, decision, fold, words, threads, quiet)
-    )
+    def _forests(self) -> Forests:
+        """Those of all inputs at once."""
+        options = {name: value for name, value in self.options.items() if name != "references"}
+        found = self.system.candidates(self.inputs, self.weights, **options)
+        references = self.options["references"]
+        return found if references is None else replace(found, references=tuple(map(tuple, references)))
+
+    def _best(self, forests: Forests, k: int) -> NBest:
+        weights = None if self.system.reranks else self.weights
+        return self.system.best(forests, k, weights, threads=self.options["threads"])
+
+    def _chosen(self, forests: Forests) -> list[str]:
+        """The text that the decision chooses of each forest."""
+        from nbest.decisions import decide, needs_one
+
+        one = needs_one(self.asked.decision) and not self.model.features
+        lists = self._best(forests, 1 if one else self.asked.strings)
+        offered = {"forests": forests} if self.system.by_forests else {}
+        return _texts(lists, decide(self.asked.decision, self.model, lists, **offered).tolist())
+
+
+def _firsts(lists: NBest) -> list[str]:
+    """The first text of each list."""
+    filled = zip(lists.offsets[:-1].tolist(), lists.lengths.tolist(), strict=True)
+    return _texts(lists, [h if size else -1 for h, size in filled])
+
+
+def _texts(lists: NBest, choice: Sequence[int]) -> list[str]:
+    assert lists.texts is not None
+    return [lists.texts[h] if h >= 0 else "" for h in choice]

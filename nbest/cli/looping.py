@@ -16,13 +16,14 @@ from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, 
 from nbest.cli.loading import Measure, measure
 from nbest.cli.loop import LoopRun
 from nbest.cli.targets import refuse_overwriting
-from nbest.decoders import CommandDecoder, SystemDecoder, is_system
+from nbest.decoders import CommandDecoder
 from nbest.features.wanted import typed
 from nbest.formats import read_references
 from nbest.loop.inputs import Inputs
 from nbest.loop.loop import Loop
 from nbest.metrics import External
 from nbest.model.loglinear import load
+from nbest.systems.decoder import SystemDecoder, is_system
 from nbest.trainers import TRAINERS
 
 

@@ -9,12 +9,8 @@ from pathlib import Path
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.folders import MANIFEST
 from nbest.formats import FOREST_FORMATS, FORMATS, format_of_target
+from nbest.formats.conllu import CONLLU
 from nbest.formats.lists.nemo import manifest_of
-
-CONLLU = (".conllu", ".conllu.gz", ".conllu.xz")
-"""Suffixes of treebanks."""
-_OWN = ("text", "conllu")  # what --to may name besides formats of lists and forests
-
 
 Paths = str | None | Sequence[str]
 """A path, none, or several."""
@@ -97,12 +93,13 @@ def format_of_lists(path: str) -> str:
     return wanted
 
 
-def format_of_output(output: str, to: str | None, otherwise: str) -> str:
-    """text, conllu, or a format of lists or forests, by --to or the suffix; `otherwise` where nothing tells."""
-    if to in _OWN:
-        return to
-    if to is None and output.endswith(CONLLU):
+def format_of_output(output: str, to: str | None, own: Sequence[str]) -> str:
+    """A form of its own, such as text or conllu, or a format of lists or forests: by --to or the suffix, else the
+    first of its own."""
+    if to in own:
+        return str(to)
+    if to is None and output.endswith(CONLLU) and "conllu" in own:
         return "conllu"
     if to is None and output == "-":
-        return otherwise
-    return format_of_target(output, to) or otherwise
+        return own[0]
+    return format_of_target(output, to) or own[0]

@@ -20,6 +20,8 @@ from nbest.base.errors import FormatError, ParameterError, look_up
 from nbest.base.files import decode, read_bytes, split_lines, write_text
 from nbest.formats.lists.base import shown
 
+CONLLU = (".conllu", ".conllu.gz", ".conllu.xz")
+"""Suffixes of treebanks."""
 COLUMNS = {"form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "head": 6, "deprel": 7, "deps": 8, "misc": 9}
 """Columns by name; the first, 0, is the number of the word."""
 _FIELDS = 10

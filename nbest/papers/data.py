@@ -15,7 +15,8 @@ from nbest.corpus import NBest
 from nbest.formats.conllu import Sentence, read_conllu
 from nbest.metrics import BLEU
 from nbest.papers.run import Run
-from nbest.systems.translator.train import Settings, Training
+from nbest.systems.translator.system import TranslatorTraining
+from nbest.systems.translator.train import Training
 from nbest.systems.translator.translator import Translator
 
 TOKENISING = ("sacremoses",)
@@ -119,7 +120,9 @@ def translator_folder(run: Run, pair: str, count: int | None = None) -> Path:
     return run.base / (pair if count is None else f"{pair}-{count}")
 
 
-def translator(run: Run, pair: str, *, count: int | None = None, settings: Settings | None = None) -> Translator:
+def translator(
+    run: Run, pair: str, *, count: int | None = None, settings: TranslatorTraining | None = None
+) -> Translator:
     """The translator of a pair, trained on the first `count` sentences unless the run's systems have it already.
 
     It is kept as PAIR, or PAIR-COUNT, in `Run.base`; training that was cut off goes on where it stopped.
@@ -127,11 +130,11 @@ def translator(run: Run, pair: str, *, count: int | None = None, settings: Setti
     folder = translator_folder(run, pair, count)
     if not (folder / "manifest.json").is_file():
         run.say(f"training the translator {folder.name}")
-        _train(run, pair, folder, count, settings or Settings())
+        _train(run, pair, folder, count, settings or TranslatorTraining())
     return Translator.load(folder)
 
 
-def _train(run: Run, pair: str, folder: Path, count: int | None, settings: Settings) -> None:
+def _train(run: Run, pair: str, folder: Path, count: int | None, settings: TranslatorTraining) -> None:
     paths = []
     for language, texts in zip(pair.split("-"), parallel(run, pair, "train"), strict=True):
         path = run.work / f"train-{folder.name}.{language}"

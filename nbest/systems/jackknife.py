@@ -13,6 +13,7 @@ from nbest.base.randomness import generator
 from nbest.base.types import Ints
 from nbest.corpus import NBest
 from nbest.corpus.operations import join
+from nbest.systems.base import Training
 
 Item = TypeVar("Item")
 Decode = Callable[[Sequence[Item], Sequence[Item]], NBest]
@@ -69,6 +70,19 @@ def jackknife(
         if progress is not None:
             progress(number, folds)
     return join(parts).select(np.argsort(np.concatenate(places)))
+
+
+def jackknifed_lists(
+    training: Training[Any], items: Sequence[Any], k: int, folds: int = 10, *, threads: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> NBest:  # fmt: skip
+    """The k best hypotheses of each item by a system of the other folds; references are those that items carry."""
+
+    def decode(train: Sequence[tuple[int, Any]], test: Sequence[tuple[int, Any]]) -> NBest:
+        system = training.fit([item for _, item in train], threads=threads)
+        return system.lists([item for _, item in test], k, ids=[str(i) for i, _ in test], threads=threads)
+
+    return jackknife(list(enumerate(items)), decode, folds, progress=progress)
 
 
 def _check(found: Any, size: int, fold: int, parts: Sequence[NBest], seen: dict[str, int]) -> None:

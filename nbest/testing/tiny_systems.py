@@ -74,8 +74,8 @@ def _use_parser(folder: Path) -> Any:
 
 def _make_converter(folder: Path) -> None:
     from nbest.systems.converter.files import save
+    from nbest.systems.converter.system import ConverterTraining
     from nbest.systems.converter.text import Sentence as Kana
-    from nbest.systems.converter.train import ConverterTraining
 
     text = [Kana(("柿", "を", "食べる"), ("かき", "を", "たべる")), Kana(("花", "を", "見る"), ("はな", "を", "みる"))]
     more = [("牡蠣", "かき"), ("鼻", "はな")]
@@ -87,11 +87,12 @@ def _use_converter(folder: Path) -> Any:
 
     converter = Converter.load(folder)
     forests = converter.forests(["かきをみる", "はなかき", "Aを"], beam=None, margin=None, threads=1)
-    return _seen(forests), list(converter.lists(forests, 3, threads=1).texts or ())
+    return _seen(forests), list(converter.best(forests, 3, threads=1).texts or ())
 
 
 def _make_translator(folder: Path) -> None:
-    from nbest.systems.translator.train import Settings, Training
+    from nbest.systems.translator.system import TranslatorTraining
+    from nbest.systems.translator.train import Training
 
     sides = {
         "fr": ("Le chat rouge voit le chien .", "Le chien aime le chat .", "Un chat voit un arbre rouge ."),
@@ -101,7 +102,7 @@ def _make_translator(folder: Path) -> None:
     texts.mkdir(parents=True)
     for side, lines in sides.items():
         (texts / side).write_text("".join(f"{line}\n" for line in lines * 3), encoding="utf-8")
-    settings = Settings(longest=3, lm_order=2, ibm1=2, hmm=2)
+    settings = TranslatorTraining(longest=3, lm_order=2, ibm1=2, hmm=2)
     Training(str(texts / "fr"), str(texts / "en"), "fr", "en", folder, settings, threads=1).run()
     shutil.rmtree(texts)
     shutil.rmtree(folder / "work")  # of training only

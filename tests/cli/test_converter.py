@@ -122,7 +122,7 @@ def test_what_is_wrong_is_said(run: Run, folder: Path) -> None:
         (("train", "converter", "train.tsv", "--dictionary", "bad_words.tsv", "-o", "x"), "bad_words.tsv:2"),
         (("train", "converter", "empty.tsv", "-o", "x"), "has no words"),
         (("train", "converter", "train.tsv", "--heldout", "dev.tsv", "-o", "x"), "adapt"),
-        (("train", "converter", "train.tsv", "--tokens", "kana", "-o", "x"), "pair, surface"),
+        (("train", "converter", "train.tsv", "--tokens", "kana", "-o", "x"), "--tokens must be pair or surface"),
         (("train", "converter", "train.tsv", "-o", "kana.txt"), "is a file"),
         (("train", "converter", "train.tsv", "-o", "."), "no converter"),
         (("decode", "converter", "nowhere", "kana.txt"), "no converter"),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nbest.systems.tagger.suffixes import endings
-from nbest.systems.tagger.tagger import Settings
+from nbest.systems.tagger.system import TaggerTraining
 
 B = "<boundary>"
 Corpus = tuple[list[list[str]], list[list[str]]]
@@ -17,7 +17,7 @@ Corpus = tuple[list[list[str]], list[list[str]]]
 class Twin:
     """The model in plain Python, by its formulas: dictionaries of counts and nothing shared with the package."""
 
-    def __init__(self, corpus: Corpus, s: Settings) -> None:
+    def __init__(self, corpus: Corpus, s: TaggerTraining) -> None:
         self.s = s
         self.c1, self.c2, self.c3 = Counter(), Counter(), Counter()
         self.h1, self.h2 = Counter(), Counter()

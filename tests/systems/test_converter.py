@@ -20,6 +20,7 @@ from nbest.systems.converter.converter import Converter, in_characters
 from nbest.systems.converter.dictionary import token
 from nbest.systems.converter.files import load, save
 from nbest.systems.converter.search import FEATURES
+from nbest.systems.converter.system import ConverterTraining
 from nbest.systems.converter.text import (
     Sentence,
     every_tenth,
@@ -29,7 +30,6 @@ from nbest.systems.converter.text import (
     read_dictionary,
     read_sentences,
 )
-from nbest.systems.converter.train import ConverterTraining
 from tests.systems import manifests
 
 WORDS = [
@@ -108,7 +108,7 @@ def test_forests_hold_every_segmentation_with_its_score(
     extra = {"adapt": adapt, "heldout": adapt} if mixed else {}
     converter = ConverterTraining(order, tokens, 2).fit(train, MORE, threads=1, **extra)
     forests = converter.forests([text], weights=WEIGHTS, beam=None, margin=None, threads=1)
-    lists = converter.lists(forests, 10_000, threads=1)
+    lists = converter.best(forests, 10_000, threads=1)
     scores = LogLinear(WEIGHTS).scores(lists)
     assert lists.texts is not None
     found = {line.replace(" ", ""): score for line, score in zip(lists.texts, scores, strict=True)}
@@ -124,9 +124,9 @@ def test_forests_hold_every_segmentation_with_its_score(
 @given(TEXTS, st.lists(KANA, min_size=1, max_size=3), st.integers(1, 3))
 def test_a_beam_and_a_margin_only_leave_out(train: list[Sentence], texts: list[str], order: int) -> None:
     converter = ConverterTraining(order).fit(train, MORE)
-    whole = converter.lists(converter.forests(texts, weights=WEIGHTS, beam=None, margin=None), 10_000)
-    near = converter.lists(converter.forests(texts, weights=WEIGHTS, beam=None, margin=2.0), 10_000)
-    beam = converter.lists(converter.forests(texts, weights=WEIGHTS, beam=1), 10_000)
+    whole = converter.best(converter.forests(texts, weights=WEIGHTS, beam=None, margin=None), 10_000)
+    near = converter.best(converter.forests(texts, weights=WEIGHTS, beam=None, margin=2.0), 10_000)
+    beam = converter.best(converter.forests(texts, weights=WEIGHTS, beam=1), 10_000)
     model = LogLinear(WEIGHTS)
     for i in range(len(texts)):
         full, some, few = (
@@ -146,7 +146,7 @@ def test_nodes_differ_by_the_states_of_both_models() -> None:
     train = [sentence([word]) for word in WORDS]
     adapt = [sentence([WORDS[0], WORDS[2], WORDS[5]]), sentence([WORDS[1], WORDS[2], WORDS[6]])] * 3
     converter = ConverterTraining(3).fit(train, adapt=adapt, heldout=adapt)
-    lists = converter.lists(converter.forests(["かきき"], weights=WEIGHTS, beam=None, margin=None), 10_000)
+    lists = converter.best(converter.forests(["かきき"], weights=WEIGHTS, beam=None, margin=None), 10_000)
     assert lists.texts is not None
     scores = LogLinear(WEIGHTS).scores(lists)
     found = {line.replace(" ", ""): score for line, score in zip(lists.texts, scores, strict=True)}
@@ -156,7 +156,7 @@ def test_nodes_differ_by_the_states_of_both_models() -> None:
 def test_lm_feature_is_the_score_of_the_language_model() -> None:
     train = [sentence([WORDS[3], WORDS[2]]), sentence([WORDS[0], WORDS[4], WORDS[5]]), sentence([WORDS[6]])]
     converter = ConverterTraining(3, "surface").fit(train)
-    lists = converter.lists(converter.forests(["かきき", "きかか"], beam=None, margin=None), 50)
+    lists = converter.best(converter.forests(["かきき", "きかか"], beam=None, margin=None), 50)
     assert lists.texts is not None
     assert not isinstance(converter.lm, Mixture)
     np.testing.assert_allclose(lists.column("lm"), converter.lm.score(lists.texts).logprobs, atol=1e-4)
@@ -174,14 +174,14 @@ def test_many_threads_give_the_same_forests() -> None:
 
 def test_what_no_dictionary_knows_falls_back() -> None:
     converter = ConverterTraining(2).fit([sentence(WORDS)])
-    lists = converter.lists(converter.forests(["", "  ", "ぬめ", "漢字、Z", "ヌメ"]), 20)
+    lists = converter.best(converter.forests(["", "  ", "ぬめ", "漢字、Z", "ヌメ"]), 20)
     assert lists.texts is not None
     rows = [list(lists.texts)[a:b] for a, b in zip(lists.offsets[:-1], lists.offsets[1:], strict=True)]
     assert rows[:2] == [[""], [""]]
     assert {"ヌメ", "ぬ め"} == set(rows[2])
     assert rows[3] == ["漢 字 、 Z"]
     assert rows[4] == rows[2]
-    kept = converter.lists(converter.forests(["ヌメ"], folded=False), 20)
+    kept = converter.best(converter.forests(["ヌメ"], folded=False), 20)
     assert kept.texts is not None
     assert [text.replace(" ", "") for text in kept.texts] == ["ヌメ"]
 
@@ -190,7 +190,7 @@ def test_outputs_differ_in_characters_not_in_words() -> None:
     train = [sentence([("かき", "かき")]), sentence([("か", "か"), ("き", "き")]), sentence([("木", "き")])]
     converter = ConverterTraining(2).fit(train)
     forests = converter.forests(["かき"], beam=None, margin=None)
-    lists = converter.lists(forests, 100)
+    lists = converter.best(forests, 100)
     assert lists.texts is not None
     joined = [text.replace(" ", "") for text in lists.texts]
     assert sorted(joined) == sorted(set(joined))
@@ -204,7 +204,7 @@ def test_bad_settings_are_refused() -> None:
             converter.forests(["か"], **wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="tokens"):
         ConverterTraining(tokens="kana")
-    with pytest.raises(ParameterError, match="between 1 and 6"):
+    with pytest.raises(ParameterError, match=">= 1 and <= 6"):
         ConverterTraining(order=0)
     with pytest.raises(ParameterError, match="no words"):
         ConverterTraining().fit([Sentence((), ())])
@@ -321,7 +321,7 @@ def test_news_that_it_has_not_seen(data: Path) -> None:
     rates = []
     for order in (1, 3):
         converter = ConverterTraining(order).fit(sentences[-12000:-1000])
-        lists = converter.lists(converter.forests([sentence.kana for sentence in test]), 20)
+        lists = converter.best(converter.forests([sentence.kana for sentence in test]), 20)
         lists = lists.with_metric(CER(spaces=False), references)
         rates += [lists.score(lists.offsets[:-1]), lists.score(corpus_oracle(lists))]
     assert rates[2] < 8

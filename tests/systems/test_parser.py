@@ -15,9 +15,10 @@ from nbest.forests.kbest import kbest
 from nbest.forests.posteriors import posteriors
 from nbest.formats.conllu import Sentence
 from nbest.model.loglinear import LogLinear
+from nbest.systems.jackknife import jackknifed_lists
 from nbest.systems.parser.labels import arc_options
 from nbest.systems.parser.parser import Parser
-from nbest.systems.parser.report import jackknifed_lists, lists, parsed
+from nbest.systems.parser.system import ParserTraining
 from nbest.systems.parser.train import train_parser
 from nbest.systems.parser.trees import projective, text_of
 from nbest.systems.parser.views import EXPERTS
@@ -69,7 +70,7 @@ def test_every_tree_is_one_derivation_with_the_log_probabilities_of_experts(n: i
     values = found.features @ np.array(list(weights.values()))
     assert posteriors(forests, scores).log_z[0] == pytest.approx(np.logaddexp.reduce(values), abs=1e-4)
     assert (np.diff(values) <= 1e-4).all()
-    best = parsed(parser, [words], weights=weights, threads=1)[0]
+    best = parser.parsed([words], weights=weights, threads=1)[0]
     assert text_of(best.heads, best.deprels) in [
         t for t, v in zip(found.texts, values, strict=True) if v > values[0] - 1e-4
     ]
@@ -84,7 +85,7 @@ def test_training_raises_the_likelihood_and_depends_only_on_the_seed() -> None:
     assert not np.array_equal(first.tables, other.tables)
     more = train_parser(bank, **SMALL | {"epochs": 30}, threads=2, l2=0.01)
     gold = {text_of(projective(s.heads), s.deprels) for s in bank}
-    few, many = (sum(text_of(s.heads, s.deprels) in gold for s in parsed(parser, bank)) for parser in (first, more))
+    few, many = (sum(text_of(s.heads, s.deprels) in gold for s in parser.parsed(bank)) for parser in (first, more))
     assert many > few
     assert many >= 0.8 * len(bank)
 
@@ -168,7 +169,7 @@ def test_bad_parameters(parser: Parser) -> None:
 
 def test_unknown_words_and_tags_are_parsed(parser: Parser) -> None:
     words = replace(sentence(np.random.default_rng(1), 3), upos=("_", "new", "N"), forms=("10 000", "\ud800", "x"))
-    best = parsed(parser, [words])[0]
+    best = parser.parsed([words])[0]
     assert best.heads.count(0) == 1
     assert set(best.deprels) <= set(parser.labels)
 
@@ -176,12 +177,12 @@ def test_unknown_words_and_tags_are_parsed(parser: Parser) -> None:
 def test_jackknifed_lists() -> None:
     bank = treebank(2, 12)
     calls: list[tuple[int, int]] = []
-    found = jackknifed_lists(bank, 5, 3, progress=lambda *at: calls.append(at), **SMALL)
+    found = jackknifed_lists(ParserTraining(**SMALL), bank, 5, 3, progress=lambda *at: calls.append(at))
     assert len(found) == 12
     assert found.lengths.max() <= 5
     assert calls[-1] == (3, 3)
     assert found.references == tuple((text_of(s.heads, s.deprels),) for s in bank)
-    by_hand = lists(train_parser(bank[4:], **SMALL), bank[:4], 5)
+    by_hand = train_parser(bank[4:], **SMALL).lists(bank[:4], 5)
     assert found.texts is not None
     assert by_hand.texts is not None
     assert list(found.texts)[: len(by_hand.texts)] == list(by_hand.texts)

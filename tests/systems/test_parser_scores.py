@@ -8,7 +8,6 @@ import pytest
 from nbest.base.types import Floats, Ints
 from nbest.formats.conllu import Sentence
 from nbest.systems.parser.parser import Parser
-from nbest.systems.parser.report import lists
 from nbest.systems.parser.scores import places_of
 from nbest.systems.parser.train import (
     GRADIENT,
@@ -124,7 +123,7 @@ def test_features_are_sums_of_hashed_weights(parser: Parser) -> None:
     for one in treebank(1, 12, 6)[:6]:  # seen in training, so its labels are options
         if len(one) > 4:
             continue
-        found = lists(parser, [one], 10**5, **EVERYTHING)
+        found = parser.lists([one], 10**5, **EVERYTHING)
         assert found.texts is not None
         _, columns, tags = parser.vocabulary.encode([one])
         heads = np.array(projective(one.heads))

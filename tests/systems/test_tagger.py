@@ -19,7 +19,8 @@ from nbest.forests.kbest import kbest
 from nbest.formats.conllu import read_conllu
 from nbest.metrics import TokenAccuracy
 from nbest.systems.tagger.report import TagAccuracy
-from nbest.systems.tagger.tagger import Settings, Tagger
+from nbest.systems.tagger.system import TaggerTraining
+from nbest.systems.tagger.tagger import Tagger
 from nbest.systems.tagger.transitions import deleted_interpolation, transitions_of
 from tests.systems import manifests
 from tests.systems.tagger_twin import B, Corpus, Twin
@@ -34,7 +35,7 @@ def corpora(draw: st.DrawFn) -> Corpus:
 
 
 settings_ = st.builds(
-    Settings,
+    TaggerTraining,
     longest=st.integers(0, 4),
     rare=st.integers(1, 4),
     weight=st.floats(0.1, 3.0),
@@ -47,7 +48,7 @@ settings_ = st.builds(
 
 @limits(deadline=None, max_examples=60)
 @given(corpora(), settings_, st.lists(st.sampled_from(["run", "Runs", "Run", "b", "new", "A22", "Bb"]), max_size=4))
-def test_best_and_all_sequences_by_enumeration(corpus: Corpus, how: Settings, words: list[str]) -> None:
+def test_best_and_all_sequences_by_enumeration(corpus: Corpus, how: TaggerTraining, words: list[str]) -> None:
     if how.limit < 3:
         how = replace(how, limit=3)  # ties at the limit: see below
     twin = Twin(corpus, how)
@@ -71,7 +72,7 @@ def test_best_and_all_sequences_by_enumeration(corpus: Corpus, how: Settings, wo
 @limits(deadline=None, max_examples=100)
 @given(corpora())
 def test_transitions_against_the_twin(corpus: Corpus) -> None:
-    twin = Twin(corpus, Settings())
+    twin = Twin(corpus, TaggerTraining())
     names = {tag: at for at, tag in enumerate(twin.tags)}
     sizes = [len(row) for row in corpus[1]]
     labels = np.array([names[tag] for row in corpus[1] for tag in row], np.int64)
@@ -93,7 +94,7 @@ def test_deleted_interpolation_by_hand() -> None:
 
 @limits(deadline=None, max_examples=60)
 @given(corpora(), settings_, st.lists(st.text(min_size=1, max_size=6), max_size=5))
-def test_endings_give_probabilities(corpus: Corpus, how: Settings, words: list[str]) -> None:
+def test_endings_give_probabilities(corpus: Corpus, how: TaggerTraining, words: list[str]) -> None:
     tagger = Tagger.train(*corpus, how)
     p = tagger.suffixes.probabilities([(word, first) for word in words for first in (False, True)])
     assert p.shape == (2 * len(words), len(tagger.tags))
@@ -108,7 +109,7 @@ def test_the_limit_keeps_the_best_tags() -> None:
     words = [[f"{stem}ing", f"{stem}er", f"{stem}ed", f"{stem}ly"] for stem in ("walk", "talk", "jump", "sing")]
     tags = [["VBG", "NN", "VBD", "RB"]] * 4
     for limit in (1, 2, 3):
-        forests = Tagger.train(words, tags, Settings(limit=limit, least=0.0)).forests([["sprinting"]])
+        forests = Tagger.train(words, tags, TaggerTraining(limit=limit, least=0.0)).forests([["sprinting"]])
         lists = kbest(forests, forests.features.sum(axis=1), 10).lists()
         assert lists.texts is not None
         assert len(lists.texts) == limit
@@ -119,7 +120,7 @@ def test_spelling_guides_unknown_words() -> None:
     words = [
         ["The", "dog", "met", name, "in", year] for name, year in (("Ann", "1999"), ("Bob", "2001"), ("Cy", "1850"))
     ]
-    tagger = Tagger.train(words, [["DT", "NN", "VBD", "NNP", "IN", "CD"]] * 3, Settings(limit=6))
+    tagger = Tagger.train(words, [["DT", "NN", "VBD", "NNP", "IN", "CD"]] * 3, TaggerTraining(limit=6))
     assert tagger.tag([["The", "dog", "met", "Zoe", "in", "1777"]])[0][3::2] == ["NNP", "CD"]
     assert tagger.knows("dog")
     assert not tagger.knows("Zoe")
@@ -164,13 +165,15 @@ def test_bad_training_input_is_refused() -> None:
             Tagger.train(words, tags)
     bad = [("longest", -1), ("rare", 0), ("limit", 0), ("weight", 0.0), ("prior", math.nan), ("least", 2)]
     for name, value in bad:
-        with pytest.raises(ParameterError, match=f"'{name}' of a tagger"):
-            Settings(**{name: value})  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match=f"'{name}' of TaggerTraining"):
+            TaggerTraining(**{name: value})  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    Tagger.train([["a", "\u2028b", "É1"], ["a\tq"]], [["X", "Y", "Z"], ["X"]], Settings(longest=3)).save(tmp_path / "m")
+    Tagger.train([["a", "\u2028b", "É1"], ["a\tq"]], [["X", "Y", "Z"], ["X"]], TaggerTraining(longest=3)).save(
+        tmp_path / "m"
+    )
     return tmp_path / "m"
 
 
@@ -180,7 +183,7 @@ def test_save_and_load(saved: Path) -> None:
     again = Tagger.load(saved)
     sentence = ["a", "nb", "É1", "E2"]
     assert np.array_equal(tagger.forests([sentence]).features, again.forests([sentence]).features)
-    assert again.settings == Settings(longest=3)
+    assert again.settings == TaggerTraining(longest=3)
     assert not list(saved.parent.glob(".*"))
 
 
@@ -231,15 +234,15 @@ def test_what_is_no_tagger_is_not_replaced(saved: Path, tmp_path: Path) -> None:
 def test_a_real_treebank(data: Path) -> None:
     folder = data / "treebanks" / "fr_sequoia_r2.16"
     train, dev = (read_conllu(folder / f"{name}.conllu.xz") for name in ("train", "dev"))
-    tagger = Tagger.train([s.forms for s in train], [s.upos for s in train], column="upos")
+    tagger = Tagger.train([s.forms for s in train], [s.upos for s in train], TaggerTraining(tags="upos"))
     words, gold = [s.forms for s in dev], [s.upos for s in dev]
     accuracy = TagAccuracy.of(tagger, words, gold, tagger.tag(words)).percentages()
     assert accuracy["all"] > 96.5  # a plain TnT has 96.4
     assert accuracy["unknown"] > 80
-    lists = tagger.lists(words, 10, references=gold).with_metric(TokenAccuracy())
+    lists = tagger.lists(words, 10, references=[(" ".join(row),) for row in gold]).with_metric(TokenAccuracy())
     assert lists.score(lists.offsets[:-1]) == pytest.approx(accuracy["all"])
     assert lists.score(oracle(lists)) > 98.5
     without = Tagger.train(
-        [s.forms for s in train], [s.upos for s in train], Settings(contexts=False, prior=0.0), column="upos"
+        [s.forms for s in train], [s.upos for s in train], TaggerTraining(tags="upos", contexts=False, prior=0.0)
     )
     assert TagAccuracy.of(without, words, gold, without.tag(words)).percentages()["all"] < accuracy["all"]

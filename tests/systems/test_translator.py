@@ -14,7 +14,8 @@ from nbest.base.errors import FormatError, ParameterError
 from nbest.forests.kbest import kbest
 from nbest.forests.ngrams.annotate import annotate
 from nbest.systems.translator.itg.decoder import FEATURES
-from nbest.systems.translator.train import Settings, Training
+from nbest.systems.translator.system import TranslatorTraining
+from nbest.systems.translator.train import Training
 from nbest.systems.translator.translator import DEFAULT_WEIGHTS, Translator
 
 pytest.importorskip("sacremoses")
@@ -51,7 +52,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def training(folder: Path, **options: object) -> Training:
     sides = str(folder / "train.fr"), str(folder / "train.en")
-    return Training(*sides, "fr", "en", folder / "model", Settings(lm_order=3), **options)  # type: ignore[arg-type]
+    return Training(*sides, "fr", "en", folder / "model", TranslatorTraining(lm_order=3), **options)  # type: ignore[arg-type]
 
 
 def translations(system: Translator, texts: list[str]) -> list[str]:
@@ -222,4 +223,4 @@ def test_damaged_directories(trained: Path, tmp_path: Path, damage: object) -> N
 def test_bad_settings() -> None:
     for name in ("longest", "options", "lm_order", "ibm1"):
         with pytest.raises(ParameterError, match=name):
-            Settings(**{name: 0})
+            TranslatorTraining(**{name: 0})

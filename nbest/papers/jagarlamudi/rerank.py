@@ -22,9 +22,10 @@ from nbest.model.loglinear import LogLinear, load
 from nbest.papers.data import chosen_stats, find, treebank
 from nbest.papers.run import Run
 from nbest.studies.curves import curves
+from nbest.systems.jackknife import jackknifed_lists
 from nbest.systems.tagger.lattice import FEATURES
-from nbest.systems.tagger.report import TagAccuracy, jackknifed_lists, training_tags
-from nbest.systems.tagger.tagger import Tagger
+from nbest.systems.tagger.report import TagAccuracy, training_tags
+from nbest.systems.tagger.system import TaggerTraining
 from nbest.trainers.dense.risk import MinRisk
 from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.settings_grid import search
@@ -75,23 +76,24 @@ class Language:
 
     def make_lists(self) -> Result:
         """Tag train by jackknife, dev and test by the tagger of train; accuracies of the tagger and of the oracle."""
-        words, tags = {}, {}
+        sentences, words, tags = {}, {}, {}
         for part in PARTS:
-            sentences = treebank(self.run, self.bank.folder, part)
             path = find(self.run, "treebanks", self.bank.folder, f"{part}.conllu")
-            sentences = sentences[: 1000 if self.run.quick and part == "train" else None]
-            words[part] = [sentence.forms for sentence in sentences]
-            tags[part] = training_tags(path, sentences, self.bank.column)
+            found = treebank(self.run, self.bank.folder, part)
+            sentences[part] = found[: 1000 if self.run.quick and part == "train" else None]
+            words[part] = [sentence.forms for sentence in sentences[part]]
+            tags[part] = training_tags(path, sentences[part], self.bank.column)
         folds = min(self.run.size(10, 5), len(words["train"]))
         if folds < 2:
             raise ParameterError(f"treebanks/{self.bank.folder}: the train part needs at least two sentences")
         options: dict[str, Any] = {"threads": self.run.threads, "progress": self.run.progress}
-        lists = {"train": jackknifed_lists(words["train"], tags["train"], K, folds, **options)}
-        tagger = Tagger.train(words["train"], tags["train"], column=self.bank.column)
+        training = TaggerTraining(tags=self.bank.column)
+        lists = {"train": jackknifed_lists(training, sentences["train"], K, folds, **options)}
+        tagger = training.fit(sentences["train"])
         for part in PARTS[1:]:
-            lists[part] = tagger.lists(words[part], K, references=tags[part], **options)
-        for part, found in lists.items():
-            write(found, self._path(f"{part}.jsonl.gz"))
+            lists[part] = tagger.lists(sentences[part], K, **options)
+        for part, made in lists.items():
+            write(made, self._path(f"{part}.jsonl.gz"))
         tagged = tagger.tag(words["test"], threads=self.run.threads)
         accuracy = TagAccuracy.of(tagger, words["test"], tags["test"], tagged).percentages()
         measured = {part: found.with_metric(_METRIC) for part, found in lists.items()}

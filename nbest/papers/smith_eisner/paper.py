@@ -18,7 +18,6 @@ from nbest.base.arrays_file import map_array
 from nbest.corpus import NBest
 from nbest.corpus.metric import Metric
 from nbest.decisions import first
-from nbest.decoders import SystemDecoder
 from nbest.evaluation.significance import permutation
 from nbest.features import within_scale
 from nbest.loop.loop import Loop
@@ -39,6 +38,7 @@ from nbest.papers.smith_eisner.tasks import (
 from nbest.runs import Step
 from nbest.studies.sharpness import sharpness
 from nbest.studies.surface import surface
+from nbest.systems.decoder import SystemDecoder
 from nbest.trainers import MERT, MaxLikelihood, MinRisk
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from nbest.base.errors import FormatError
 from nbest.corpus.metric import Metric
-from nbest.decoders import SystemDecoder, is_system
 from nbest.loop import Inputs
 from nbest.metrics import LAS
 from nbest.papers.data import (
@@ -20,6 +19,7 @@ from nbest.papers.data import (
     treebank,
 )
 from nbest.papers.run import Run
+from nbest.systems.decoder import SystemDecoder, is_system
 from nbest.systems.parser.train import train_parser
 
 TREEBANKS = {"sl": "sl_ssj500k_babushka", "bg": "bg_btb_devtest", "nl": "nl_lassysmall_r1.4"}

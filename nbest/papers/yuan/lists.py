@@ -25,8 +25,8 @@ from nbest.papers.yuan import text
 from nbest.papers.yuan.text import Parts
 from nbest.systems.converter.converter import Converter
 from nbest.systems.converter.files import save
+from nbest.systems.converter.system import ConverterTraining
 from nbest.systems.converter.text import Sentence
-from nbest.systems.converter.train import ConverterTraining
 from nbest.systems.jackknife import fold_indices
 
 METRIC = CER(spaces=False)
@@ -156,7 +156,7 @@ class Kana:
             some = sentences[at : at + _BLOCK]
             ids = [str(begin + at + i) for i in range(len(some))]
             forests = converter.forests([each.kana for each in some], ids=ids, threads=self.run.threads)
-            lists = converter.lists(forests, k, threads=self.run.threads)
+            lists = converter.best(forests, k, threads=self.run.threads)
             scores = lists.features @ np.array([forests.own_weights[name] for name in lists.feature_names])
             found.append(replace(lists, features=scores[:, None], feature_names=("score",), origins={}))
             self.run.progress(at + len(some), len(sentences))

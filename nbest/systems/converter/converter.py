@@ -11,11 +11,12 @@ default (a joint model of text and reading; theirs has P(A|W) = 1), and there ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,10 +30,13 @@ from nbest.forests.kbest import kbest
 from nbest.lm.mixture import Mixture, Sides, sides_of
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import lm_arrays
+from nbest.model.loglinear import LogLinear
+from nbest.systems.base import SILENT, Listener, Progress, System, limits_of
 from nbest.systems.converter.dictionary import Dictionary
 from nbest.systems.converter.lattice import kinds_of, options_of, run_of
 from nbest.systems.converter.search import FEATURES, Part, search
-from nbest.systems.converter.text import fold, katakana
+from nbest.systems.converter.system import ConverterSearch
+from nbest.systems.converter.text import fold, katakana, read_sentences
 
 
 def default_weights(vocabulary: int) -> dict[str, float]:
@@ -53,7 +57,7 @@ def default_weights(vocabulary: int) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Converter:
+class Converter(System):
     """Converts kana into forests of texts."""
 
     lm: LanguageModel | Mixture
@@ -61,6 +65,8 @@ class Converter:
     dictionary: Dictionary
     tokens: str = "pair"  # what the language model sees: "pair" surface|reading, "surface"
     weights: Mapping[str, float] = field(default_factory=lambda: default_weights(1))
+
+    reranks: ClassVar[bool] = True
 
     @classmethod
     def load(cls, path: str | Path) -> Converter:
@@ -79,28 +85,24 @@ class Converter:
         *,
         weights: Mapping[str, float] | None = None,
         ids: Sequence[str] | None = None,
-        beam: int | None = 20,
-        margin: float | None = 20.0,
-        longest_run: int = 12,
-        folded: bool = True,
         threads: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
+        **search: Any,
     ) -> Forests:
-        """One forest a kana text, with the six `FEATURES`.
+        """One forest a kana text, with the six `FEATURES`; `search` is that of `ConverterSearch`.
 
         `beam`: states kept at a position, None all; `margin`: edges are kept that are on a derivation within so much
         of the score of the best, None all; both None: the forest of all segmentations and choices of words.
-        `longest_run`: of kana that may be one katakana word; `folded`: katakana in the texts is read as hiragana.
         White space in the texts is left out. `own_weights` of the forests are the weights.
         """
-        values = self._checked(weights, beam, margin, longest_run)
-        kana = ["".join((fold(text) if folded else text).split()) for text in texts]
-        limits = (beam or 0, np.inf if margin is None else float(margin))
+        how, values = limits_of(ConverterSearch, search), self._values(weights)
+        kana = ["".join((fold(text) if how.folded else text).split()) for text in texts]
+        limits = (how.beam or 0, np.inf if how.margin is None else float(how.margin))
         done, lock = 0, Lock()
 
         def one(i: int) -> Part:
             nonlocal done
-            part = self._part(kana[i], values, limits, longest_run)
+            part = self._part(kana[i], values, limits, how.longest_run)
             with lock:
                 done += 1
                 if progress is not None:
@@ -111,22 +113,38 @@ class Converter:
         names = [str(i) for i in range(len(kana))] if ids is None else ids
         return _joined(parts, kana, names, self.dictionary.words, values)
 
-    def lists(self, forests: Forests, k: int, *, scores: Floats | None = None, threads: int | None = None) -> NBest:
-        """The k best texts of each forest that differ in their characters; `scores` [E] or those of its own weights.
+    def candidates(self, inputs: Sequence[str], weights: Mapping[str, float], **options: Any) -> Forests:
+        """The forests of kana texts."""
+        return self.forests(inputs, weights=weights, **options)
+
+    def best(
+        self, forests: Forests, k: int, weights: Mapping[str, float] | None = None, *, threads: int | None = None
+    ) -> NBest:
+        """The k best texts of each forest that differ in their characters, by these weights or the forests' own.
 
         A text that several segmentations give has the words of the best one.
         """
-        if scores is None:
+        if weights is None:
             scores = forests.features @ np.array([forests.own_weights[name] for name in forests.feature_names])
+        else:
+            scores = LogLinear(weights).edge_scores(forests)
         found = kbest(in_characters(forests), scores, k, distinct=True, threads=threads)
         return Derivations(forests, found.offsets, found.edge_offsets, found.edges).lists()
 
-    def _checked(
-        self, weights: Mapping[str, float] | None, beam: int | None, margin: float | None, longest_run: int
-    ) -> Floats:
-        for name, value, least in (("beam", beam, 1), ("margin", margin, 0), ("longest_run", longest_run, 1)):
-            if value is not None and not value >= least:
-                raise ParameterError(f"'{name}' of Converter.forests must be >= {least}, got {value}")
+    def inputs(self, asked: Any, listener: Listener = SILENT) -> tuple[list[str], Sequence[Sequence[str]] | None]:
+        """Kana texts and their references."""
+        if asked.input != "read":
+            return super().inputs(asked, listener)
+        if asked.refs:
+            raise ParameterError("--input read takes the references from the text itself; leave --refs out")
+        sentences = read_sentences(asked.text)
+        return [sentence.kana for sentence in sentences], [(sentence.text,) for sentence in sentences]
+
+    def lines(self, asked: Any, texts: Iterable[str]) -> Iterable[str]:
+        """Texts without spaces, unless these are wanted."""
+        return texts if asked.words else ("".join(text.split()) for text in texts)
+
+    def _values(self, weights: Mapping[str, float] | None) -> Floats:
         given = self.weights if weights is None else weights
         strange = next((name for name in given if name not in FEATURES), None)
         if strange is not None:

@@ -14,78 +14,36 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import read_lines
-from nbest.base.folders import (
-    MANIFEST,
-    check_files,
-    is_number,
-    mapped,
-    numbers_by_name,
-    read_manifest,
-    replacing_directory,
-    sizes_and_sums,
-    write_manifest,
-)
-from nbest.base.version import VERSION
+from nbest.base.folders import MANIFEST, check_files, is_number, numbers_by_name, read_manifest
 from nbest.compute.bounds import Bounds
 from nbest.lm.file import load_lm, save_lm
 from nbest.lm.mixture import Mixture
 from nbest.lm.model import LanguageModel
-from nbest.model.loglinear import load as load_model
 from nbest.systems.converter.converter import Converter
 from nbest.systems.converter.dictionary import ARRAYS, Dictionary
 from nbest.systems.converter.search import FEATURES
-
-FORMAT = "nbest-converter/1"
+from nbest.systems.converter.system import ConverterTraining
+from nbest.systems.folders import map_arrays, save_arrays, save_folder, weights_of, write_lines
 
 
 def save(converter: Converter, path: str | Path, settings: Mapping[str, Any] | None = None) -> None:
-    """Write the directory beside `path`, then rename it into place; a converter that was there is replaced."""
-    check_target(path)
-    with replacing_directory(path) as folder:
-        _write(converter, folder, settings or {})
+    """Write the folder of a converter; one that was there is replaced."""
+    save_folder(path, ConverterTraining, lambda at: _write(converter, at, settings or {}))
 
 
-def check_target(path: str | Path) -> None:
-    """An error where a converter must not be written: a file, or a directory of something else."""
-    goal = Path(path)
-    if goal.is_dir() and any(goal.iterdir()):
-        own = {
-            MANIFEST,
-            "weights.json",
-            "lm.nlm",
-            "lm2.nlm",
-            "spelling.nlm",
-            "words.txt",
-            *(f"{n}.npy" for n in ARRAYS),
-        }
-        if not {MANIFEST} <= {file.name for file in goal.iterdir()} <= own:
-            raise FormatError(path, None, "is there and is no converter; name another directory")
-    elif goal.exists() and not goal.is_dir():
-        raise FormatError(path, None, "is a file; a converter is a directory")
-
-
-def _write(converter: Converter, folder: Path, settings: Mapping[str, Any]) -> None:
+def _write(converter: Converter, folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     lm, weight = converter.lm, 1.0
     if isinstance(lm, Mixture):
         save_lm(lm.second, folder / "lm2.nlm")
         weight, lm = lm.weight, lm.first
     save_lm(lm, folder / "lm.nlm")
     save_lm(converter.spelling, folder / "spelling.nlm")
-    for name, (kind, _) in ARRAYS.items():
-        np.save(folder / f"{name}.npy", np.ascontiguousarray(getattr(converter.dictionary, name), kind))
-    (folder / "words.txt").write_bytes("".join(f"{word}\n" for word in converter.dictionary.words).encode())
-    own = {
-        "tokens": converter.tokens,
-        "weight": weight,
-        "weights": dict(converter.weights),
-        "settings": dict(settings),
-        "nbest": VERSION,
-    }
-    write_manifest(folder, {"format": FORMAT, **own, "files": sizes_and_sums(folder)})
+    save_arrays(folder, converter.dictionary, ARRAYS)
+    write_lines(folder / "words.txt", converter.dictionary.words)
+    own = {"tokens": converter.tokens, "weight": weight, "weights": dict(converter.weights)}
+    return {**own, "settings": dict(settings)}
 
 
 def load(path: str | Path) -> Converter:
@@ -95,14 +53,16 @@ def load(path: str | Path) -> Converter:
     places = check_files(folder, list(manifest["files"]), manifest["files"])
     models = [load_lm(places[name], verify=False) for name in ("lm.nlm", "lm2.nlm") if name in places]
     mixed = Mixture(models[0], models[1], manifest["weight"]) if len(models) == 2 else models[0]
-    arrays: dict[str, Any] = {name: mapped(places[f"{name}.npy"], *shape) for name, shape in ARRAYS.items()}
+    arrays = map_arrays(places, ARRAYS)
     try:
         dictionary = Dictionary(words=tuple(read_lines(places["words.txt"])), **arrays)
     except ParameterError as error:
         raise FormatError(folder, None, f"{error}; train it again") from None
     _check(folder, dictionary, models)
     spelling = load_lm(places["spelling.nlm"], verify=False)
-    return Converter(mixed, spelling, dictionary, manifest["tokens"], _weights(folder, manifest))
+    own = numbers_by_name(folder / MANIFEST, manifest.get("weights"), FEATURES)
+    weights = weights_of(folder, own, FEATURES, "feature of a converter")
+    return Converter(mixed, spelling, dictionary, manifest["tokens"], weights)
 
 
 def _check(folder: Path, dictionary: Dictionary, models: Sequence[LanguageModel]) -> None:
@@ -118,26 +78,13 @@ def _check(folder: Path, dictionary: Dictionary, models: Sequence[LanguageModel]
     bounds.finite("spellings", dictionary.spellings)
 
 
-def _weights(folder: Path, manifest: Mapping[str, Any]) -> Mapping[str, float]:
-    """Those of weights.json, or else of the manifest."""
-    path = folder / "weights.json"
-    if not path.is_file():
-        return numbers_by_name(folder / MANIFEST, manifest.get("weights"), FEATURES)
-    model = load_model(path)
-    strange = next((name for name in model.weights if name not in FEATURES), None)
-    if strange is not None or model.features:
-        what = f"has a weight for {strange!r}" if strange is not None else "adds features to lists"
-        raise FormatError(path, None, f"{what}; weights of a converter are for {', '.join(FEATURES)} only")
-    return dict(model.weights)
-
-
 def _manifest(folder: Path) -> dict[str, Any]:
-    manifest = read_manifest(folder, FORMAT, "converter", "make one with nbest train converter")
+    manifest = read_manifest(folder, ConverterTraining.form, "converter", "make one with nbest train converter")
     path = folder / MANIFEST
     weight, files = manifest.get("weight", -1), manifest.get("files")
-    needed = {"lm.nlm", "spelling.nlm", "words.txt", *(f"{name}.npy" for name in ARRAYS)}
+    known = set(ConverterTraining.files)
     if manifest.get("tokens") not in ("pair", "surface") or not is_number(weight) or not 0 <= weight <= 1:
         raise FormatError(path, None, "its 'tokens' or 'weight' is damaged; train the converter again")
-    if not isinstance(files, dict) or not needed <= set(files) or not set(files) <= needed | {"lm2.nlm"}:
+    if not isinstance(files, dict) or not known - {"lm2.nlm"} <= set(files) <= known:
         raise FormatError(path, None, "does not list the files of a converter in 'files'; train the converter again")
     return manifest

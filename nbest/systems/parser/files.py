@@ -19,28 +19,15 @@ import numpy as np
 
 from nbest.base.errors import FormatError
 from nbest.base.files import decode, split_lines
-from nbest.base.folders import (
-    MANIFEST,
-    check_files,
-    mapped,
-    numbers_by_name,
-    read_manifest,
-    replacing_directory,
-    sizes_and_sums,
-    strings,
-    write_manifest,
-)
-from nbest.base.version import VERSION
+from nbest.base.folders import MANIFEST, check_files, mapped, numbers_by_name, read_manifest, strings
 from nbest.compute.bounds import Bounds
 from nbest.formats.lists.base import shown
-from nbest.model.loglinear import LogLinear
-from nbest.model.loglinear import load as load_model
+from nbest.systems.folders import save_folder, weights_of, write_lines
 from nbest.systems.parser.labels import Options
 from nbest.systems.parser.parser import Parser
+from nbest.systems.parser.system import ParserTraining
 from nbest.systems.parser.views import COLUMNS, KIND_COUNT, Vocabulary
 
-FORMAT = "nbest-parser/1"
-WEIGHTS = "weights.json"
 _ARRAYS: dict[str, tuple[type, int]] = {
     "templates.npy": (np.int64, 2),
     "options.npy": (np.int32, 1),
@@ -51,39 +38,28 @@ _WORDS, _TABLES = "frequent.txt", "tables.npy"
 
 
 def save(parser: Parser, path: str | Path) -> None:
-    """Write the directory beside `path`, then rename it into place; a parser that was there is replaced."""
-    check_place(path)
-    with replacing_directory(path) as folder:
-        (folder / _WORDS).write_bytes("".join(f"{form}\n" for form in parser.vocabulary.frequent).encode("utf-8"))
-        arrays = (parser.templates, parser.options.labels, parser.options.offsets, parser.tables)
-        for name, array in zip(_ARRAYS, arrays, strict=True):
-            np.save(folder / name, array, allow_pickle=False)
-        own = {
-            "names": parser.names,
-            "labels": parser.labels,
-            "tags": parser.vocabulary.tags,
-            "arc_size": parser.arc_size,
-            "weights": dict(parser.weights),
-            "nbest": VERSION,
-        }
-        write_manifest(folder, {"format": FORMAT, **own, "files": sizes_and_sums(folder)})
+    """Write the folder of a parser; one that was there is replaced."""
+    save_folder(path, ParserTraining, lambda folder: _write(parser, folder))
 
 
-def check_place(path: str | Path) -> None:
-    """Refuse to replace what is no parser."""
-    goal = Path(path)
-    if not goal.exists() or (goal.is_dir() and not any(goal.iterdir())):
-        return
-    if not goal.is_dir():
-        raise FormatError(path, None, "is a file; a parser is a directory")
-    if not (goal / MANIFEST).is_file() or not (goal / "templates.npy").is_file():
-        raise FormatError(path, None, "is there and is no parser; name another directory")
+def _write(parser: Parser, folder: Path) -> dict[str, Any]:
+    write_lines(folder / _WORDS, parser.vocabulary.frequent)
+    arrays = (parser.templates, parser.options.labels, parser.options.offsets, parser.tables)
+    for name, array in zip(_ARRAYS, arrays, strict=True):
+        np.save(folder / name, array, allow_pickle=False)
+    return {
+        "names": parser.names,
+        "labels": parser.labels,
+        "tags": parser.vocabulary.tags,
+        "arc_size": parser.arc_size,
+        "weights": dict(parser.weights),
+    }
 
 
 def load(path: str | Path) -> Parser:
     """The parser of a directory; all files are checked against the manifest."""
     folder = Path(path)
-    manifest = read_manifest(folder, FORMAT, "parser", "make one with nbest train parser")
+    manifest = read_manifest(folder, ParserTraining.form, "parser", "make one with nbest train parser")
     names, labels, tags = (strings(folder / MANIFEST, manifest.get(key), key) for key in ("names", "labels", "tags"))
     places = check_files(folder, (_WORDS, *_ARRAYS), manifest.get("files"))
     arrays = {name: mapped(places[name], *kind) for name, kind in _ARRAYS.items()}
@@ -97,7 +73,9 @@ def load(path: str | Path) -> Parser:
         small["templates.npy"],
         arrays[_TABLES],
         _arc_size(folder, manifest),
-        _weights(folder, manifest, names),
+        weights_of(
+            folder, numbers_by_name(folder / MANIFEST, manifest.get("weights"), names), names, "expert of the parser"
+        ),
     )
     _check(folder, parser)
     return parser
@@ -108,18 +86,6 @@ def _arc_size(folder: Path, manifest: dict[str, Any]) -> int:
     if not isinstance(size, int) or isinstance(size, bool) or size < 1 or size & (size - 1):
         raise FormatError(folder / MANIFEST, None, f"'arc_size' must be a power of 2, got {shown(size)}")
     return size
-
-
-def _weights(folder: Path, manifest: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
-    """Those of weights.json, or else of the manifest."""
-    path = folder / WEIGHTS
-    if not path.is_file():
-        return numbers_by_name(folder / MANIFEST, manifest.get("weights"), names)
-    model: LogLinear = load_model(path)
-    strange = next((name for name in model.weights if name not in names), None)
-    if strange is not None:
-        raise FormatError(path, None, f"has a weight for {strange!r}, which is no expert of the parser")
-    return dict(model.weights)
 
 
 def _check(folder: Path, parser: Parser) -> None:

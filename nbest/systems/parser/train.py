@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nbest.base.errors import ParameterError, _known
+from nbest.base.parameters import parameters_of
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
@@ -19,42 +19,13 @@ from nbest.systems.parser.eisner import inside, marginals
 from nbest.systems.parser.labels import Options, arc_options, options_of
 from nbest.systems.parser.parser import Parser
 from nbest.systems.parser.scores import Arcs, add_gradient, arc_scores, label_scores, places_of
+from nbest.systems.parser.system import ParserTraining
 from nbest.systems.parser.trees import check_trees, projective
 from nbest.systems.parser.views import EXPERTS, View, Vocabulary, templates_of
 
 WEIGHT, LEAD, SQUARES, GRADIENT = range(4)
 """Columns of the state of a weight in training."""
 _LEAST = 1e-5  # posteriors of wrong arcs below this are not trained on
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How experts are trained.
-
-    epochs      passes over the sentences, each in an order of its own
-    rate        first size of a step
-    l2          penalty on the squares of weights, l2 / 2 each, against the log likelihood of all passes together
-    arc_bits    2^arc_bits weights for hashed features of arcs in each expert
-    label_bits  2^label_bits rows of weights for those joined with labels
-    frequent    forms seen so often count as frequent
-    """
-
-    epochs: int = 5
-    rate: float = 0.3
-    l2: float = 1.0
-    arc_bits: int = 20
-    label_bits: int = 14
-    frequent: int = 10
-
-    def __post_init__(self) -> None:
-        for name, most in (("epochs", 10**6), ("arc_bits", 30), ("label_bits", 26), ("frequent", 10**9)):
-            if not 1 <= getattr(self, name) <= most:
-                got = getattr(self, name)
-                raise ParameterError(f"'{name}' of train_parser must be between 1 and {most}, got {got}")
-        if not (self.rate > 0 and np.isfinite(self.rate)):
-            raise ParameterError(f"'rate' of train_parser must be > 0, got {self.rate}")
-        if not (self.l2 >= 0 and np.isfinite(self.l2)):
-            raise ParameterError(f"'l2' of train_parser must be >= 0, got {self.l2}")
 
 
 class _Treebank(NamedTuple):
@@ -71,7 +42,6 @@ def train_parser(
     sentences: Sequence[Sentence],
     *,
     experts: Mapping[str, View] | None = None,
-    seed: int = 1,
     threads: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
     **settings: Any,
@@ -80,11 +50,11 @@ def train_parser(
 
     Trees that are not projective are lifted first. Ascent by one sentence at a time in a random order, with steps that
     shrink by the gradients a weight has had: McMahan et al. (2013), KDD 1222-1230 (FTRL-Proximal, no L1). `settings`
-    are those of `Settings`. The result depends on the seed and not on the threads: each expert is trained by one.
+    are those of `ParserTraining`. The result depends on the seed and not on the threads: each expert is trained by one.
     Differs from Smith & Eisner (2006), who took 10 steps of plain gradient ascent, most on samples.
     Cost: O(n^3) an expert, epoch and sentence of n words. Memory: 16 bytes a weight of the experts in training.
     """
-    how = Settings(**_known_settings(settings))
+    how = ParserTraining(**_known_settings(settings))
     views = EXPERTS if experts is None else experts
     if not views:
         raise ParameterError("a parser needs at least one expert, got none")
@@ -101,7 +71,7 @@ def train_parser(
 
     def one(expert: int) -> None:
         own = templates[templates[:, 0] == expert]
-        tables[expert] = _trained(bank, options, own, len(labels), vocabulary.tag_count, how, (seed, expert), report)
+        tables[expert] = _trained(bank, options, own, len(labels), vocabulary.tag_count, how, expert, report)
 
     each(one, range(len(views)), threads)
     tables.flags.writeable = False  # as those of a file
@@ -109,10 +79,10 @@ def train_parser(
 
 
 def _known_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    strange = next((name for name in settings if name not in Settings.__dataclass_fields__), None)
+    known = parameters_of(ParserTraining)
+    strange = next((name for name in settings if name not in known), None)
     if strange is not None:
-        known = _known(tuple(Settings.__dataclass_fields__), strange)
-        raise ParameterError(f"train_parser has no setting {strange!r}; {known}")
+        raise ParameterError(f"train_parser has no setting {strange!r}; {_known(known, strange)}")
     return settings
 
 
@@ -146,7 +116,7 @@ def _options(bank: _Treebank, tags: int, labels: int) -> Options:
 
 
 def _trained(
-    bank: _Treebank, options: Options, templates: Ints, labels: int, tags: int, how: Settings, seed: tuple[int, int],
+    bank: _Treebank, options: Options, templates: Ints, labels: int, tags: int, how: ParserTraining, expert: int,
     report: Callable[[], None],
 ) -> Floats:  # fmt: skip
     """[arc_size + rows * L] the weights of one expert."""
@@ -154,7 +124,7 @@ def _trained(
     state = np.zeros((arc_size + rows * labels, 4), np.float32)
     sizes = (arc_size, rows, labels, tags)
     for epoch in range(how.epochs):
-        order = generator(*seed, epoch).permutation(len(bank.offsets) - 1)
+        order = generator(how.seed, expert, epoch).permutation(len(bank.offsets) - 1)
         _pass(order, *bank, options, templates, sizes, how.rate, how.l2, state)
         if not np.isfinite(state[:, WEIGHT]).all():
             raise ParameterError(f"'rate' of train_parser is too large, got {how.rate}: the weights are no numbers")

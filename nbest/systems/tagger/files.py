@@ -22,24 +22,17 @@ import numpy as np
 from nbest.base.arrays_file import read_npz
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import read_lines
-from nbest.base.folders import (
-    MANIFEST,
-    check_files,
-    read_manifest,
-    replacing_directory,
-    sizes_and_sums,
-    write_manifest,
-)
-from nbest.base.version import VERSION
+from nbest.base.folders import MANIFEST, check_files, read_manifest
 from nbest.compute.bounds import Bounds
 from nbest.formats.lists.base import shown
+from nbest.systems.folders import save_folder, write_lines
 from nbest.systems.tagger.lexicon import Lexicon
 from nbest.systems.tagger.suffixes import Suffixes
-from nbest.systems.tagger.tagger import Settings, Tagger
+from nbest.systems.tagger.system import TaggerTraining
+from nbest.systems.tagger.tagger import Tagger
 from nbest.systems.tagger.transitions import Transitions
 
-FORMAT = "nbest-tagger/1"
-_FILES = ("tags.txt", "words.txt", "endings.txt", "arrays.npz")
+_FILES = TaggerTraining.files
 _TRANSITIONS = Transitions._fields
 _LEXICON = tuple(f.name for f in fields(Lexicon) if f.name != "words")
 _SUFFIXES = ("offsets", "tags", "counts", "prior")
@@ -53,38 +46,22 @@ _KINDS: dict[str, type] = {
 
 
 def save(tagger: Tagger, path: str | Path) -> None:
-    """Write the directory beside `path`, then rename it into place; a tagger that was there is replaced."""
-    check_place(path)
-    with replacing_directory(path) as folder:
-        _write(tagger, folder)
+    """Write the folder of a tagger; one that was there is replaced."""
+    save_folder(path, TaggerTraining, lambda folder: _write(tagger, folder))
 
 
-def check_place(path: str | Path) -> None:
-    """Refuse to replace what is no tagger."""
-    goal = Path(path)
-    if not goal.exists() or (goal.is_dir() and not any(goal.iterdir())):
-        return
-    if not goal.is_dir():
-        raise FormatError(path, None, "is a file; a tagger is a directory")
-    if not (goal / "manifest.json").is_file() or not (goal / "endings.txt").is_file():
-        raise FormatError(path, None, "is there and is no tagger; name another directory")
-
-
-def _write(tagger: Tagger, folder: Path) -> None:
+def _write(tagger: Tagger, folder: Path) -> dict[str, Any]:
     arrays: dict[str, np.ndarray] = {f"transitions.{name}": getattr(tagger.transitions, name) for name in _TRANSITIONS}
     arrays |= {f"lexicon.{name}": getattr(tagger.lexicon, name) for name in _LEXICON}
     arrays |= {f"suffixes.{name}": getattr(tagger.suffixes, name) for name in _SUFFIXES}
     packed = io.BytesIO()
     np.savez(packed, **arrays)  # type: ignore[arg-type]
-    texts = {"tags.txt": tagger.tags, "words.txt": tagger.lexicon.words}
-    contents = {name: "".join(f"{row}\n" for row in rows).encode("utf-8") for name, rows in texts.items()}
-    keys = (json.dumps(key, ensure_ascii=False) for key in tagger.suffixes.keys)
-    contents["endings.txt"] = "".join(f"{key}\n" for key in keys).encode("utf-8")
-    contents["arrays.npz"] = packed.getvalue()
-    for name, data in contents.items():
-        (folder / name).write_bytes(data)
-    own = {"column": tagger.column, "settings": asdict(tagger.settings), "nbest": VERSION}
-    write_manifest(folder, {"format": FORMAT, **own, "files": sizes_and_sums(folder)})
+    write_lines(folder / "tags.txt", tagger.tags)
+    write_lines(folder / "words.txt", tagger.lexicon.words)
+    write_lines(folder / "endings.txt", (json.dumps(key, ensure_ascii=False) for key in tagger.suffixes.keys))
+    (folder / "arrays.npz").write_bytes(packed.getvalue())
+    settings = asdict(tagger.settings)
+    return {"column": settings.pop("tags"), "settings": settings}
 
 
 def load(path: str | Path) -> Tagger:
@@ -94,7 +71,7 @@ def load(path: str | Path) -> Tagger:
     places = check_files(folder, _FILES, manifest.get("files"))
     lines = {name: read_lines(places[name]) for name in _FILES if name.endswith(".txt")}
     arrays = _arrays(places["arrays.npz"])
-    settings = Settings(**manifest["settings"])
+    settings: TaggerTraining = manifest["settings"]
     tagger = Tagger(
         tuple(lines["tags.txt"]),
         Transitions(**{name: arrays[f"transitions.{name}"] for name in _TRANSITIONS}),
@@ -106,27 +83,26 @@ def load(path: str | Path) -> Tagger:
             weight=settings.weight,
         ),
         settings,
-        manifest["column"],
     )
     _check(folder, tagger)
     return tagger
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    manifest = read_manifest(folder, FORMAT, "tagger", "make one with nbest train tagger")
-    path = folder / MANIFEST
-    settings = manifest.get("settings")
+    """The manifest, with its settings as such."""
+    manifest = read_manifest(folder, TaggerTraining.form, "tagger", "make one with nbest train tagger")
+    path, settings, column = folder / MANIFEST, manifest.get("settings"), manifest.get("column")
+    if column not in ("upos", "xpos"):
+        raise FormatError(path, None, f"'column' must be upos or xpos, got {shown(column)}")
     try:
         if not isinstance(settings, dict) or not all(isinstance(value, int | float) for value in settings.values()):
             raise ParameterError(f"expected numbers, got {shown(settings)}")
-        for name, usual in asdict(Settings()).items():  # as kernels take them
+        for name, usual in asdict(TaggerTraining()).items():  # as kernels take them
             if name in settings:
                 settings[name] = type(usual)(settings[name])
-        Settings(**settings)
+        manifest["settings"] = TaggerTraining(**settings, tags=column)
     except (TypeError, ValueError, OverflowError) as error:
         raise FormatError(path, None, f"its settings are not those of a tagger: {error}") from None
-    if manifest.get("column") not in ("upos", "xpos"):
-        raise FormatError(path, None, f"'column' must be upos or xpos, got {shown(manifest.get('column'))}")
     return manifest
 
 

@@ -1,20 +1,21 @@
-"""What a treebank gives a tagger, how well it tags, and its training lists."""
+"""What a treebank gives a tagger, and how well it tags."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbest.base.errors import FormatError
-from nbest.corpus import NBest
 from nbest.formats.conllu import Sentence
-from nbest.systems.jackknife import jackknife
-from nbest.systems.tagger.tagger import Settings, Tagger
+
+if TYPE_CHECKING:
+    from nbest.systems.tagger.tagger import Tagger
 
 _NONE = "_"
+_SHOWN = 5  # unknown tags that are named
 
 
 def training_tags(path: str | Path, sentences: Sequence[Sentence], column: str) -> list[tuple[str, ...]]:
@@ -32,11 +33,13 @@ def training_tags(path: str | Path, sentences: Sequence[Sentence], column: str) 
     return out
 
 
-def gold_tags(sentences: Sequence[Sentence], column: str) -> tuple[list[tuple[str, ...]] | None, int]:
-    """The tags of sentences, None where some words have none, and how many have none."""
-    tags: list[tuple[str, ...]] = [getattr(sentence, column) for sentence in sentences]
+def gold_tags(inputs: Sequence[Any], column: str) -> tuple[list[tuple[str, ...]] | None, int]:
+    """The tags of sentences of a treebank, None where some words have none, and how many have none."""
+    if not all(isinstance(each, Sentence) for each in inputs):
+        return None, 0
+    tags: list[tuple[str, ...]] = [getattr(each, column) for each in inputs]
     missing = sum(row.count(_NONE) for row in tags)
-    return (None if missing else tags), missing
+    return (None if missing or not tags else tags), missing
 
 
 @dataclass(frozen=True)
@@ -72,30 +75,19 @@ class TagAccuracy:
         }
         return {name: 100.0 * right / words if words else 0.0 for name, (right, words) in sizes.items()}
 
+    def strange(self, column: str) -> str:
+        """Says which gold tags the tagger lacks."""
+        named = sorted(self.foreign, key=lambda tag: -self.foreign[tag])
+        more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+        shown = ", ".join(f"{tag} ({self.foreign[tag]})" for tag in named[:_SHOWN])
+        return (
+            f"{sum(self.foreign.values())} words have a {column.upper()} that the tagger was not trained on and cannot "
+            f"get right: {shown}{more}"
+        )
+
     def __str__(self) -> str:
         p = self.percentages()
         return (
             f"accuracy {p['all']:.2f} % of {self.known + self.unknown} words; known words {p['known']:.2f} % of "
             f"{self.known}, unknown {p['unknown']:.2f} % of {self.unknown}"
         )
-
-
-def jackknifed_lists(
-    sentences: Sequence[Sequence[str]],
-    tags: Sequence[Sequence[str]],
-    k: int,
-    folds: int = 10,
-    settings: Settings | None = None,
-    *,
-    threads: int | None = None,
-    progress: Callable[[int, int], Any] | None = None,
-) -> NBest:
-    """The k best tag sequences of each sentence, by a tagger of the other folds; references are the gold tags."""
-    items = [(str(i), words, row) for i, (words, row) in enumerate(zip(sentences, tags, strict=True))]
-
-    def decode(train: Sequence[Any], test: Sequence[Any]) -> NBest:
-        tagger = Tagger.train([words for _, words, _ in train], [row for *_, row in train], settings)
-        ids, words, gold = ([item[part] for item in test] for part in range(3))
-        return tagger.lists(words, k, ids=ids, references=gold, threads=threads)
-
-    return jackknife(items, decode, folds, progress=progress)

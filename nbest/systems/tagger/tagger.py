@@ -2,65 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nbest.base.errors import ParameterError
+from nbest.base.files import decode, read_bytes, split_lines
 from nbest.base.types import Ints
 from nbest.compute import segments
-from nbest.corpus import Forests, NBest
-from nbest.corpus.operations import merge
-from nbest.forests.kbest import kbest
-from nbest.model.loglinear import LogLinear
+from nbest.corpus import Forests
+from nbest.formats.conllu import CONLLU, Sentence, conllu_of, looks_like_conllu, sentence_of
+from nbest.systems.base import SILENT, Listener, Progress, System
 from nbest.systems.tagger.lattice import FEATURES, lattices
 from nbest.systems.tagger.lexicon import Lexicon
+from nbest.systems.tagger.report import TagAccuracy, gold_tags
 from nbest.systems.tagger.suffixes import Suffixes
+from nbest.systems.tagger.system import TaggerTraining
 from nbest.systems.tagger.transitions import Transitions, events, transitions_of
 
 Words = Sequence[str]
-_BATCH = 1000  # sentences at a time where only lists are wanted
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How a tagger is trained.
-
-    longest        letters of the endings that unknown words are guessed by
-    rare           words seen at most so often teach the endings, and may take tags they were not seen with
-    weight         of shorter endings against one sight of a longer one
-    prior          of the ending against one sight of a rare word; 0: its seen tags only
-    contexts       words depend on the tag before theirs too (Thede & Harper)
-    limit          tags of an unknown or rare word
-    least          its tags are those at least this share as likely as the best one
-    """
-
-    longest: int = 8
-    rare: int = 5
-    weight: float = 3.0
-    prior: float = 1.0
-    contexts: bool = True
-    limit: int = 10
-    least: float = 0.001
-
-    def __post_init__(self) -> None:
-        for name, least, most in (("longest", 0, 100), ("rare", 1, 10**9), ("limit", 1, 10**6)):
-            if not least <= getattr(self, name) <= most:
-                got = getattr(self, name)
-                raise ParameterError(f"'{name}' of a tagger must be between {least} and {most}, got {got}")
-        if not (self.weight > 0 and np.isfinite(self.weight)):
-            raise ParameterError(f"'weight' of a tagger must be > 0, got {self.weight}")
-        if not 0 <= self.least <= 1:
-            raise ParameterError(f"'least' of a tagger must be between 0 and 1, got {self.least}")
-        if not (self.prior >= 0 and np.isfinite(self.prior)):
-            raise ParameterError(f"'prior' of a tagger must be >= 0, got {self.prior}")
-
-
-@dataclass(frozen=True)
-class Tagger:
+class Tagger(System):
     """Tags words by p(tags, words) = prod_i p(t_i | t_i-2, t_i-1) p(w_i | t_i-1, t_i), exactly.
 
     Thede & Harper (1999), ACL 175-182; Brants (2000), ANLP 224-231. Lists and forests have the logs of both factors as
@@ -71,20 +38,15 @@ class Tagger:
     transitions: Transitions
     lexicon: Lexicon
     suffixes: Suffixes
-    settings: Settings = field(default_factory=Settings)
-    column: str = "xpos"  # of CoNLL-U, that the tags are from
+    settings: TaggerTraining = field(default_factory=TaggerTraining)
+
+    batch: ClassVar[int] = 1000
+    distinct: ClassVar[bool] = False  # a tag sequence is one derivation
 
     @classmethod
-    def train(
-        cls,
-        sentences: Sequence[Words],
-        tags: Sequence[Words],
-        settings: Settings | None = None,
-        *,
-        column: str = "xpos",
-    ) -> Tagger:
+    def train(cls, sentences: Sequence[Words], tags: Sequence[Words], settings: TaggerTraining | None = None) -> Tagger:
         """From sentences of words and the tags of each word."""
-        settings = settings or Settings()
+        settings = settings or TaggerTraining()
         offsets = _offsets(sentences, tags)
         if offsets[-1] == 0:
             raise ParameterError("a tagger needs at least one word to train on, got none")
@@ -100,10 +62,10 @@ class Tagger:
         cells, counts = np.unique((ids[few] * 2 + firsts[few]) * len(names) + labels[few], return_counts=True)
         rare = [(words[cell // 2], bool(cell % 2)) for cell in (cells // len(names)).tolist()]
         suffixes = Suffixes.train(rare, cells % len(names), counts, len(names), settings.longest, settings.weight)
-        return cls(tuple(names), transitions_of(labels, offsets, len(names)), lexicon, suffixes, settings, column)
+        return cls(tuple(names), transitions_of(labels, offsets, len(names)), lexicon, suffixes, settings)
 
     def save(self, path: str | Path) -> None:
-        """Write a directory; see `tagger_files`."""
+        """Write a directory; see `nbest.systems.tagger.files`."""
         from nbest.systems.tagger.files import save
 
         save(self, path)
@@ -141,46 +103,77 @@ class Tagger:
             own_weights=dict.fromkeys(FEATURES, 1.0),
         )
 
-    def lists(self, sentences: Sequence[Words], k: int, **options: Any) -> NBest:
-        """The k best tag sequences of each sentence; options as for `batches`."""
-        return merge(*self.batches(sentences, k, **options))
+    @property
+    def column(self) -> str:
+        """Of CoNLL-U, that the tags are from."""
+        return self.settings.tags
 
-    def batches(
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """Those of p(tags, words)."""
+        return dict.fromkeys(FEATURES, 1.0)
+
+    def candidates(
         self,
-        sentences: Sequence[Words],
-        k: int,
+        inputs: Sequence[Sentence | Words],
+        weights: Mapping[str, float],
         *,
-        model: LogLinear | None = None,
         ids: Sequence[str] | None = None,
-        references: Sequence[Words] | None = None,
         threads: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Iterator[NBest]:
-        """The k best tag sequences by p(tags, words), or by the weights of a model; some sentences at a time."""
-        model = model or LogLinear(dict.fromkeys(FEATURES, 1.0))
-        ids = [str(i) for i in range(len(sentences))] if ids is None else ids
-        for low in range(0, max(len(sentences), 1), _BATCH):
-            part = slice(low, low + _BATCH)
-            gold = None if references is None else references[part]
-            forests = self.forests(sentences[part], ids=ids[part], references=gold, threads=threads)
-            yield kbest(forests, model.edge_scores(forests), k, threads=threads).lists()
-            if progress is not None:
-                progress(min(low + _BATCH, len(sentences)), len(sentences))
+        progress: Progress | None = None,
+        **search: Any,
+    ) -> Forests:
+        """The lattices of words, or of sentences of a treebank, whose tags are the references if all have them."""
+        words = [each.forms if isinstance(each, Sentence) else each for each in inputs]
+        gold = gold_tags(inputs, self.column)[0]
+        return replace(self.forests(words, ids=ids, references=gold, threads=threads), own_weights=dict(weights))
 
-    def tag(
-        self,
-        sentences: Sequence[Words],
-        *,
-        model: LogLinear | None = None,
-        threads: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> list[list[str]]:
-        """The best tags of each sentence."""
+    def tag(self, sentences: Sequence[Words], **options: Any) -> list[list[str]]:
+        """The best tags of each sentence; options as for `batches`."""
         found: list[list[str]] = []
-        for lists in self.batches(sentences, 1, model=model, threads=threads, progress=progress):
-            assert lists.texts is not None
-            found += [text.split() for text in lists.texts]
+        for forests in self.batches(sentences, **options):
+            found += [text.split() for text in self.best_of(forests, 1, options).texts or ()]
         return found
+
+    # what the command line asks -----------------------------------------------------------------------------------
+
+    def read(self, path: str | Path) -> list[Any]:
+        """Sentences of a treebank, or words between spaces, a sentence a line."""
+        content = decode(path, read_bytes(path))
+        if str(path).endswith(CONLLU) or looks_like_conllu(content):
+            return conllu_of(path, content)
+        return [line.split() for line in split_lines(content)]
+
+    def inputs(self, asked: Any, listener: Listener = SILENT) -> tuple[list[Any], None]:
+        """Sentences or words; said where only some words have tags."""
+        found = self.read(asked.text)
+        missing = gold_tags(found, self.column)[1]
+        if 0 < missing < sum(map(len, found)):
+            name = self.column.upper()
+            listener.warn(f"{missing} words have no {name}: no accuracy is reported, no references are kept")
+        return found, None
+
+    def form(self, asked: Any, inputs: Sequence[Sentence | Words]) -> str:
+        """That of the input."""
+        return "conllu" if inputs and isinstance(inputs[0], Sentence) else "text"
+
+    def treebank(self, inputs: Sequence[Sentence | Words], texts: Sequence[str]) -> Iterator[Sentence]:
+        """The sentences with their tags."""
+        sentences = (each if isinstance(each, Sentence) else sentence_of(each) for each in inputs)
+        return (each.with_column(self.column, row.split()) for each, row in zip(sentences, texts, strict=True))
+
+    def report(self, inputs: Sequence[Any], texts: Sequence[str], listener: Listener) -> dict[str, Any] | None:
+        """The accuracy, where there are gold tags."""
+        gold = gold_tags(inputs, self.column)[0]
+        if gold is None:
+            return None
+        words = [sentence.forms for sentence in inputs]
+        accuracy = TagAccuracy.of(self, words, gold, [text.split() for text in texts])
+        listener.say(str(accuracy))
+        if accuracy.foreign:
+            listener.warn(accuracy.strange(self.column))
+        sizes = {"known_words": accuracy.known, "unknown_words": accuracy.unknown}
+        return {"accuracy": accuracy.percentages(), **sizes}
 
 
 def _plain(word: str) -> str:
@@ -188,7 +181,7 @@ def _plain(word: str) -> str:
     return "_".join(word.split()) or "_"
 
 
-def _numbered(items: Iterator[str]) -> tuple[Ints, list[str]]:
+def _numbered(items: Iterable[str]) -> tuple[Ints, list[str]]:
     """Numbers of items, and the items in order of first appearance."""
     seen: dict[str, int] = {}
     ids = np.array([seen.setdefault(item, len(seen)) for item in items], np.int64)

@@ -22,6 +22,7 @@ from nbest.systems.translator.alignment.align import train_alignment
 from nbest.systems.translator.alignment.links import Links, read_links, write_links
 from nbest.systems.translator.phrases.extract import extract_phrases
 from nbest.systems.translator.phrases.score import score_phrases
+from nbest.systems.translator.system import TranslatorTraining
 from nbest.systems.translator.tokenising import Tokeniser
 from nbest.systems.translator.translator import FORMAT, PARTS
 from nbest.systems.translator.truecasing import Truecaser
@@ -39,38 +40,14 @@ _MADE = {
 """Files and folders that the stages write."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How a translator is trained.
-
-    longest     words of a phrase, each side
-    options     translations kept of each source phrase
-    lm_order    order of the language model, at most 4
-    ibm1, hmm   iterations of word alignment
-    """
-
-    longest: int = 7
-    options: int = 20
-    lm_order: int = 4
-    ibm1: int = 5
-    hmm: int = 5
-
-    def __post_init__(self) -> None:
-        for name, least, most in (("longest", 1, 20), ("options", 1, 1000), ("lm_order", 1, 4), ("ibm1", 1, 100)):
-            if not least <= getattr(self, name) <= most:
-                raise ParameterError(
-                    f"'{name}' of a translator must be between {least} and {most}, got {getattr(self, name)}"
-                )
-
-
-def settings_of(folder: Path) -> Settings:
+def settings_of(folder: Path) -> TranslatorTraining:
     """The settings that a translator was trained with."""
     manifest = read_manifest(folder, FORMAT, "translator", "train it to the end")
     given = manifest.get("settings")
     try:
         if not isinstance(given, dict) or not all(type(value) is int for value in given.values()):
             raise ParameterError(f"expected numbers, got {shown(given)}")
-        return Settings(**given)
+        return TranslatorTraining(**given)
     except (TypeError, ParameterError) as error:
         raise FormatError(folder / MANIFEST, None, f"its settings are not those of a translator: {error}") from None
 
@@ -90,7 +67,7 @@ class Training:
     source: str  # language codes
     target: str
     folder: Path
-    settings: Settings = field(default_factory=Settings)
+    settings: TranslatorTraining = field(default_factory=TranslatorTraining)
     more_target: Sequence[str] = ()  # further texts for the language model
     threads: int | None = None
     progress: Progress | None = None

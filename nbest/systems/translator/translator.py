@@ -14,10 +14,10 @@ resuming; it is not read here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,15 +28,17 @@ from nbest.compute.compilation import kernel
 from nbest.corpus import Forests
 from nbest.lm.file import load_lm
 from nbest.lm.model import LanguageModel
-from nbest.model.loglinear import LogLinear, load
+from nbest.systems.base import Progress, System, limits_of
+from nbest.systems.folders import weights_of
 from nbest.systems.translator.itg.decoder import FEATURES, Decoder
 from nbest.systems.translator.itg.options import SentenceOptions
 from nbest.systems.translator.phrases.table import PhraseTable, find
+from nbest.systems.translator.system import TranslatorSearch, TranslatorTraining
 from nbest.systems.translator.tokenising import Tokeniser
 from nbest.systems.translator.truecasing import Truecaser, capitalised
 
-FORMAT = "nbest-translator/1"
-PARTS = ("source.truecase.json", "target.truecase.json", "lm.nlm", "phrases/manifest.json")
+FORMAT = TranslatorTraining.form
+PARTS = TranslatorTraining.files
 """Files whose sums the manifest lists; those of the phrase table are in its own manifest."""
 DEFAULT_WEIGHTS = {
     "p(e|f)": 0.2, "p(f|e)": 0.2, "lex(e|f)": 0.2, "lex(f|e)": 0.2, "phrases": 0.2, "lm": 0.5, "length": 1.0,
@@ -46,7 +48,7 @@ DEFAULT_WEIGHTS = {
 
 
 @dataclass(frozen=True)
-class Translator:
+class Translator(System):
     """Translates texts of one language into forests of translations."""
 
     source: str  # language codes
@@ -56,6 +58,8 @@ class Translator:
     lm: LanguageModel
     table: PhraseTable
     weights: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+
+    by_forests: ClassVar[bool] = True
 
     @classmethod
     def load(cls, path: str | Path) -> Translator:
@@ -72,7 +76,7 @@ class Translator:
             Truecaser.load(inside(folder, "target.truecase.json")),
             load_lm(inside(folder, "lm.nlm"), verify=not listed),
             PhraseTable.load(inside(folder, "phrases")),
-            _weights(folder / "weights.json"),
+            weights_of(folder, DEFAULT_WEIGHTS, FEATURES, "feature of the translator"),
         )
 
     def tokens(self, texts: Sequence[str], *, of_target: bool = False) -> list[list[str]]:
@@ -91,24 +95,28 @@ class Translator:
         *,
         weights: Mapping[str, float] | None = None,
         ids: Sequence[str] | None = None,
-        beam: int = 100,
-        span_limit: int = 12,
-        edges_a_node: int = 16,
-        longest: int = 200,
         threads: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
+        **search: Any,
     ) -> Forests:
-        """One forest a text, n-grams of up to 4 words local to edges; texts of over `longest` tokens are an error."""
-        sentences = self.tokens(texts)
-        over = next((i for i, words in enumerate(sentences) if len(words) > longest), None)
+        """One forest a text, n-grams of up to 4 words local to edges; `search` is that of `TranslatorSearch`.
+
+        Texts of over `longest` tokens are an error.
+        """
+        how, sentences = limits_of(TranslatorSearch, search), self.tokens(texts)
+        over = next((i for i, words in enumerate(sentences) if len(words) > how.longest), None)
         if over is not None:
             raise ParameterError(
-                f"text {over + 1} has {len(sentences[over])} tokens, more than {longest}; cut it into sentences, or "
-                "raise 'longest'"
+                f"text {over + 1} has {len(sentences[over])} tokens, more than {how.longest}; cut it into sentences, "
+                "or raise 'longest'"
             )
         options, vocabulary = self.options(sentences)
         decoder = Decoder(
-            self.lm, beam=beam, span_limit=span_limit, order=max(4, self.lm.order), edges_a_node=edges_a_node
+            self.lm,
+            beam=how.beam,
+            span_limit=how.span_limit,
+            order=max(4, self.lm.order),
+            edges_a_node=how.edges_a_node,
         )
         values = [float((weights or self.weights).get(name, 0.0)) for name in FEATURES]
         return decoder.forests(
@@ -120,6 +128,18 @@ class Translator:
             threads=threads,
             progress=progress,
         )
+
+    def candidates(self, inputs: Sequence[str], weights: Mapping[str, float], **options: Any) -> Forests:
+        """The forests of texts."""
+        return self.forests(inputs, weights=weights, **options)
+
+    def references(self, texts: Sequence[str]) -> list[str]:
+        """Tokens of the target language, truecased."""
+        return [" ".join(tokens) for tokens in self.tokens(texts, of_target=True)]
+
+    def lines(self, asked: Any, texts: Iterable[str]) -> Iterable[str]:
+        """Detokenised, unless tokens are wanted."""
+        return texts if asked.raw else map(self.text, texts)
 
     def options(self, sentences: Sequence[Sequence[str]]) -> tuple[list[SentenceOptions], list[str]]:
         """The phrase pairs that apply to each sentence, and the target vocabulary that they number.
@@ -202,13 +222,3 @@ def _manifest(folder: Path) -> dict[str, Any]:
         if not isinstance(manifest.get(key), str):
             raise FormatError(path, None, f"expected a language code as {key!r}")
     return manifest
-
-
-def _weights(path: Path) -> dict[str, float]:
-    if not path.is_file():
-        return dict(DEFAULT_WEIGHTS)
-    model: LogLinear = load(path)
-    strange = next((name for name in model.weights if name not in FEATURES), None)
-    if strange is not None:
-        raise FormatError(path, None, f"has a weight for {strange!r}, which is no feature of the translator")
-    return dict(model.weights)

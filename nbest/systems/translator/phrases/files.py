@@ -14,17 +14,10 @@ import numpy as np
 
 from nbest.base.errors import FormatError
 from nbest.base.files import read_lines
-from nbest.base.folders import (
-    MANIFEST,
-    check_files,
-    mapped,
-    read_manifest,
-    replacing_directory,
-    sizes_and_sums,
-    write_manifest,
-)
+from nbest.base.folders import MANIFEST, check_files, read_manifest, replacing_directory, sizes_and_sums, write_manifest
 from nbest.compute.bounds import Bounds
 from nbest.formats.lists.base import shown
+from nbest.systems.folders import map_arrays, save_arrays, write_lines
 from nbest.systems.translator.phrases.table import FEATURES, PhraseTable
 
 FORMAT, VERSION = "nbest-phrases", 1
@@ -50,11 +43,9 @@ def save(table: PhraseTable, path: str | Path) -> None:
 
 
 def _write(table: PhraseTable, folder: Path) -> None:
-    for name, (kind, _) in _ARRAYS.items():
-        np.save(folder / f"{name}.npy", np.ascontiguousarray(getattr(table, name), kind))
+    save_arrays(folder, table, _ARRAYS)
     for name in _WORDS:
-        text = "".join(f"{word}\n" for word in getattr(table, name))
-        (folder / f"{name}.txt").write_bytes(text.encode("utf-8"))
+        write_lines(folder / f"{name}.txt", getattr(table, name))
     files = sizes_and_sums(folder)
     write_manifest(folder, {"format": FORMAT, "version": VERSION, "features": list(FEATURES), "files": files})
 
@@ -71,7 +62,7 @@ def load(path: str | Path, *, verify: bool = True) -> PhraseTable:
         raise FormatError(folder / MANIFEST, None, f"{wanted}, got {got}; train it again")
     names = [*(f"{name}.npy" for name in _ARRAYS), *(f"{name}.txt" for name in _WORDS)]
     places = check_files(folder, names, manifest.get("files"), sums=verify)
-    arrays: dict[str, Any] = {name: mapped(places[f"{name}.npy"], *kind) for name, kind in _ARRAYS.items()}
+    arrays = map_arrays(places, _ARRAYS)
     words: dict[str, Any] = {name: read_lines(places[f"{name}.txt"]) for name in _WORDS}
     table = PhraseTable(**arrays, **words)
     _check(folder, table)

@@ -8,10 +8,11 @@ import pytest
 
 from nbest.base.errors import FormatError, ParameterError
 from nbest.corpus import Forests, NBest
-from nbest.decoders import SystemDecoder, describe_decoder, is_system
+from nbest.decoders import describe_decoder
 from nbest.formats.conllu import sentence_of
 from nbest.loop import Inputs, Loop
 from nbest.metrics import METRICS
+from nbest.systems.decoder import SystemDecoder, is_system
 from nbest.systems.tagger.tagger import Tagger
 from nbest.trainers.dense.mert import MERT
 
@@ -55,7 +56,7 @@ def test_lists_and_forests(tagger: Path) -> None:
 
 def test_batches_do_not_change_lists(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = SystemDecoder(tagger, k=4).decode(WEIGHTS, inputs().segments)
-    monkeypatch.setattr("nbest.decoders.systems._BATCH", 3)
+    monkeypatch.setattr(Tagger, "batch", 3)
     done: list[tuple[int, int]] = []
     parts = SystemDecoder(tagger, k=4, progress=lambda *each: done.append(each)).decode(WEIGHTS, inputs().segments)
     assert isinstance(whole, NBest)
