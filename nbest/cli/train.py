@@ -39,11 +39,11 @@ def _run(kind: Kind, given: dict[str, Any]) -> None:
     if lists is not None:
         lists.check(output)
     data.check()
+    if output is not None:
+        kind.check_place(output)
     refuse_overwriting([output, None if lists is None else lists.lists], [data.paths()])
     if output == "-" and as_json:
         raise ParameterError("the model and --json cannot both go to standard output; name a file with -o")
-    if output is not None:
-        kind.check_place(output)
     items = [] if lists is None or lists.lists is None else _items(lists, training, data)
     if output is not None:
         found = training.train(data, output, threads=given["threads"], listener=console)
