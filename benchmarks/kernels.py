@@ -11,9 +11,9 @@ from benchmarks.lists import best_of, files
 from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.features import Bins, GaussianKernels, apply_recipes
-from nbest.features.kernels.em import em_round, fit_mixture, mean_log_likelihood
+from nbest.features.kernels.em import em_round, fit_mixture, mean_log_likelihood, row_shards
 from nbest.features.kernels.gaussians import _standard, standardised
-from nbest.features.kernels.mixture import Mixture, padded_rows
+from nbest.features.kernels.mixture import Mixture
 
 _ROUNDS = 3
 
@@ -45,11 +45,11 @@ def _clustered(count: int, width: int) -> Floats:
 def _expectation_maximisation(x: Floats) -> None:
     """Rounds from one start, ours and scikit-learn's, and the likelihoods they reach."""
     start, _ = fit_mixture(x, 1024, iterations=2, fraction=0.2, floor=1e-3, seed=1)
-    rows, random = padded_rows(x), np.random.default_rng(1)
-    seconds, _ = best_of(lambda: em_round(start, rows, len(x), 0.2, 1e-9, random), 3)
+    shards, random = row_shards(x), np.random.default_rng(1)
+    seconds, _ = best_of(lambda: em_round(start, shards, 0.2, 1e-9, random), 3)
     mixture, reseeded = start, 0
     for _ in range(_ROUNDS):
-        mixture, past = em_round(mixture, rows, len(x), 0.2, 1e-9, random)
+        mixture, past = em_round(mixture, shards, 0.2, 1e-9, random)
         reseeded += past.reseeded
     reached = mean_log_likelihood(mixture, x)
     found = f"log-likelihood {reached:.4f} after {_ROUNDS}, {reseeded} re-seeded"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from nbest.base.errors import CapabilityError
 from nbest.base.limits import LONGEST, check_count
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
+from nbest.compute.executors import Told, executor_of
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests, NBest, Texts, Words
 from nbest.corpus.metric import Metric
 from nbest.decisions.arguments import check_arguments, need_model
 from nbest.decisions.mbr import check_segments, checked_gamma
+from nbest.decisions.shards import stacked
 from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import ExpectedCounts, expected_counts
 from nbest.forests.ngrams.completed import clip
@@ -81,28 +83,49 @@ def expected_stats(
         raise CapabilityError(f"consensus compares n-grams and has no use for {metric.name}; its gain must be bleu")
     order = metric.max_ngram_order if order is None else order
     check_count("'order' of consensus", order, 1, LONGEST)
-    if forests is None:
-        words, evidence = _from_lists(corpus, metric)
-        scores = model.scores(corpus)
-    else:
-        words, evidence = _from_forests(corpus, forests, metric)
-        scores = model.edge_scores(forests)
-    out = np.empty((corpus.hypotheses, 2 + 2 * order))
-    out[:, 0] = words.lengths()
-    out[:, 2 + order :] = ngrams.totals(words.lengths(), order)
-    for low, high in _parts(evidence.forest_edges):
-        edges = evidence.forest_edges[[low, high]]
-        part = evidence if high - low == len(evidence) else evidence.select(np.arange(low, high))
-        found = expected_counts(part, gamma * scores[edges[0] : edges[1]], order, threads=threads)
-        _fill(out, corpus.offsets[low : high + 1], words, found, threads)
-        if progress is not None:
-            progress(high - low)
-    return out
+    if corpus.texts is None:
+        raise CapabilityError("consensus needs the texts of the hypotheses and these lists carry none")
+    lists = corpus.shards()
+    trees: Sequence[Forests | None] = [None] * len(lists)
+    if forests is not None:
+        check_segments("consensus", corpus, forests)
+        trees = forests.shards()
+    work = _Expected(model, metric, order, gamma, Told(progress))
+    return stacked(work, list(zip(lists, trees, strict=True)), executor_of(threads))
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """The statistics of a shard of lists, and the forests that they were read from if there are any."""
+
+    model: LogLinear
+    metric: BLEU
+    order: int
+    gamma: float
+    told: Told
+
+    def __call__(self, shard: tuple[NBest, Forests | None]) -> Floats:
+        corpus, forests = shard
+        if forests is None:
+            words, evidence = _from_lists(corpus, self.metric)
+            scores = self.model.scores(corpus)
+        else:
+            words, evidence = _from_forests(corpus, forests, self.metric)
+            scores = self.model.edge_scores(forests)
+        out = np.empty((corpus.hypotheses, 2 + 2 * self.order))
+        out[:, 0] = words.lengths()
+        out[:, 2 + self.order :] = ngrams.totals(words.lengths(), self.order)
+        for low, high in _parts(evidence.forest_edges):
+            edges = evidence.forest_edges[[low, high]]
+            part = evidence if high - low == len(evidence) else evidence.select(np.arange(low, high))
+            found = expected_counts(part, self.gamma * scores[edges[0] : edges[1]], self.order)
+            _fill(out, corpus.offsets[low : high + 1], words, found)
+            self.told(high - low)
+        return out
 
 
 def _texts(corpus: NBest) -> Texts:
-    if corpus.texts is None:
-        raise CapabilityError("consensus needs the texts of the hypotheses and these lists carry none")
+    assert corpus.texts is not None
     return corpus.texts
 
 
@@ -116,7 +139,6 @@ def _from_lists(corpus: NBest, metric: BLEU) -> tuple[Words, Forests]:
 
 def _from_forests(corpus: NBest, forests: Forests, metric: BLEU) -> tuple[Words, Forests]:
     """Tokens of the hypotheses, -1 for those that the forests lack, and the forests with tokens for words."""
-    check_segments("consensus", corpus, forests)
     forests = retokenised(forests, metric.tokenize, metric.lowercase)
     return text_tokens(_texts(corpus), forests.vocabulary, metric.tokenize, metric.lowercase), forests
 
@@ -131,7 +153,7 @@ def _parts(offsets: Ints) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def _fill(out: Floats, offsets: Ints, words: Words, found: ExpectedCounts, threads: int | None) -> None:
+def _fill(out: Floats, offsets: Ints, words: Words, found: ExpectedCounts) -> None:
     """Expected lengths and clipped matches of the hypotheses of these segments."""
     order = found.totals.shape[1]
     low, high = offsets[0], offsets[-1]
@@ -145,6 +167,5 @@ def _fill(out: Floats, offsets: Ints, words: Words, found: ExpectedCounts, threa
             found.counts, matched,
         ),
         local,
-        threads,
     )  # fmt: skip
     out[low:high, 2 : 2 + order] = matched

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Ints
 from nbest.compute import segments
+from nbest.compute.executors import Told
 from nbest.corpus import Forests, NBest
 from nbest.corpus.metric import Metric
 from nbest.decisions.arguments import check_arguments, need_model
+from nbest.decisions.shards import chosen
 from nbest.metrics import make_metric
 from nbest.metrics.pairwise import expected_losses
 from nbest.model.loglinear import LogLinear
@@ -46,9 +49,14 @@ def mbr(
     if evidence is not None and evidence < 1:
         raise ParameterError(f"'evidence' of mbr must be >= 1, got {evidence}")
     metric = make_metric(gain) if isinstance(gain, str) else gain
-    posterior = model.posterior(corpus, gamma)
-    losses = expected_losses(metric, corpus.texts, corpus.offsets, posterior, evidence=evidence, progress=progress)
-    return segments.argmax(-losses, corpus.offsets)
+    return chosen(partial(_least_loss, model, metric, gamma, evidence, Told(progress)), corpus)
+
+
+def _least_loss(model: LogLinear, metric: Metric, gamma: float, evidence: int | None, told: Told, part: NBest) -> Ints:
+    assert part.texts is not None
+    posterior = model.posterior(part, gamma)
+    losses = expected_losses(metric, part.texts, part.offsets, posterior, evidence=evidence, progress=told)
+    return segments.argmax(-losses, part.offsets)
 
 
 def checked_gamma(decision: str, gamma: float | None, model: LogLinear) -> float:

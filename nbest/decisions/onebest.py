@@ -7,6 +7,7 @@ import numpy as np
 from nbest.base.types import Ints
 from nbest.corpus import NBest
 from nbest.decisions.arguments import check_arguments, need_model
+from nbest.decisions.shards import chosen
 from nbest.model.loglinear import LogLinear
 
 
@@ -20,4 +21,4 @@ def one_best(model: LogLinear, corpus: NBest) -> Ints:
     """[N] flat index of the best-scored hypothesis of each segment, ties to the first; -1 where a list is empty."""
     check_arguments("one_best", model, corpus)
     need_model("one_best", model)
-    return model.predict(corpus)
+    return chosen(model.predict, corpus)

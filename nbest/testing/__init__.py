@@ -5,6 +5,7 @@ Each `check_*` raises an `AssertionError` that says which part of the contract i
 """
 
 from nbest.testing.corpora import in_other_order, toy_lists, with_scaled
+from nbest.testing.executors import check_executor
 from nbest.testing.forest_formats import check_forest_format
 from nbest.testing.forests import enumerate_derivations, toy_forests
 from nbest.testing.formats import check_format
@@ -15,6 +16,7 @@ from nbest.testing.semirings import check_semiring
 from nbest.testing.trainers import check_trainer
 
 __all__ = [
+    "check_executor",
     "check_forest_format",
     "check_format",
     "check_metric",

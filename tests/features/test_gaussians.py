@@ -12,7 +12,7 @@ from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.features import GaussianKernels, apply_recipes, reestimate
 from nbest.features.kernels import em
-from nbest.features.kernels.mixture import Mixture, padded_rows
+from nbest.features.kernels.mixture import Mixture
 from nbest.features.kernels.posteriors import largest, posteriors
 from nbest.features.kernels.reestimate import Means
 from nbest.objectives import NO_PENALTY, Likelihood
@@ -136,7 +136,7 @@ def test_rounds_equal_plain_ones(size, width, overlap, monkeypatch):
     random = np.random.default_rng(1)
     monkeypatch.setattr(em, "expect", expect)
     for _ in range(2):
-        ours, past = em.em_round(ours, padded_rows(x), len(x), 0.2, 0.01, random, 1)
+        ours, past = em.em_round(ours, em.row_shards(x), 0.2, 0.01, random, threads=1)
         plain, likelihood = plain_round(plain, x, 0.01)
         assert past.log_likelihood == pytest.approx(likelihood, abs=2e-6)
         live = np.exp(plain.log_priors) * len(x) > 1e-2  # those that lost their mass are re-seeded in ours
@@ -161,7 +161,7 @@ def test_rounds_equal_those_of_scikit_learn():
         peer.fit(x)
     ours = start
     for _ in range(6):
-        ours, _ = em.em_round(ours, padded_rows(x), len(x), 0.2, 1e-9, np.random.default_rng(1))
+        ours, _ = em.em_round(ours, em.row_shards(x), 0.2, 1e-9, np.random.default_rng(1))
     np.testing.assert_allclose(ours.means, peer.means_, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(ours.variances, peer.covariances_, rtol=1e-4, atol=1e-4)
     assert em.mean_log_likelihood(ours, x) == pytest.approx(peer.score(x), abs=1e-6)
@@ -194,8 +194,8 @@ def test_the_check_of_rising_fails_for_a_wrong_round(monkeypatch):
     """Known-bad: variances half as large as they should be."""
     right = em.em_round
 
-    def wrong(mixture, *rest):
-        found, past = right(mixture, *rest)
+    def wrong(mixture, *rest, **options):
+        found, past = right(mixture, *rest, **options)
         return replace(found, variances=np.maximum(found.variances / 2, 1e-3)), past
 
     monkeypatch.setattr(em, "em_round", wrong)
@@ -243,7 +243,7 @@ def test_nothing_breaks_on_odd_points(features):
 def test_a_kernel_without_mass_takes_half_of_the_heaviest():
     x = clusters(1, 200, 2)
     far = Mixture(np.array([[0.0, 0.0], [1e4, 1e4], [1.0, 1.0]]), np.ones((3, 2)), np.log(np.full(3, 1 / 3)))
-    found, past = em.em_round(far, padded_rows(x), len(x), 0.2, 1e-3, np.random.default_rng(1))
+    found, past = em.em_round(far, em.row_shards(x), 0.2, 1e-3, np.random.default_rng(1))
     assert past.reseeded == 1
     assert found.log_priors[1] in found.log_priors[[0, 2]]  # what the two share
     assert np.abs(found.means[1]).max() < 10

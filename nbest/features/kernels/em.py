@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from nbest.base.randomness import generator
 from nbest.base.types import Floats
-from nbest.compute.parallel import each
+from nbest.compute.executors import HeldShard, executor_of
 from nbest.features.kernels.expect import expect
 from nbest.features.kernels.mixture import LANES, ROWS, Mixture, padded_rows, padded_width
 
@@ -46,7 +47,7 @@ def fit_mixture(
     Cost: up to H x kernels x D x 4 multiply-adds a round of the last size, and as many rounds in all before it.
     """
     random = generator(seed)
-    rows = padded_rows(x)
+    shards = row_shards(x)
     variance = np.maximum(x.var(axis=0, dtype=np.float64), floor)
     mixture = Mixture(x.mean(axis=0, dtype=np.float64)[None], variance[None], np.zeros(1))
     sizes = [1]
@@ -56,7 +57,7 @@ def fit_mixture(
     for size in sizes[1:]:
         mixture = _split(mixture, size, fraction, random)
         for _ in range(iterations):
-            mixture, past = em_round(mixture, rows, len(x), fraction, floor, random, threads)
+            mixture, past = em_round(mixture, shards, fraction, floor, random, threads=threads)
             history.append(past)
             done += size
             if progress is not None:
@@ -64,17 +65,37 @@ def fit_mixture(
     return mixture, history
 
 
+@dataclass
+class Rows(HeldShard):
+    """A shard of hypotheses."""
+
+    rows: Floats  # padded
+    count: int
+
+
+def row_shards(x: Floats) -> list[Rows]:
+    """At most `_PARTS` shards of x [H, D], in its order."""
+    rows = padded_rows(x)
+    part = -(-len(rows) // (_PARTS * ROWS)) * ROWS
+    return [Rows(rows[low : low + part], min(part, len(x) - low)) for low in range(0, len(x), max(part, ROWS))]
+
+
 def em_round(
-    mixture: Mixture, rows: Floats, count: int, fraction: float, floor: float, random: np.random.Generator,
+    mixture: Mixture,
+    shards: list[Rows],
+    fraction: float,
+    floor: float,
+    random: np.random.Generator,
+    *,
     threads: int | None = None,
-) -> tuple[Mixture, Round]:  # fmt: skip
-    """One round: posteriors of the first `count` of the padded `rows`, then priors, means and variances from them."""
+) -> tuple[Mixture, Round]:
+    """One round: posteriors of all hypotheses, then priors, means and variances from them."""
     size, width = mixture.means.shape
-    total, stats = _statistics(mixture, rows, count, threads)
+    total, stats = _statistics(mixture, shards, threads)
     mass = stats[:, 0]
     lost = mass < _LOST
     safe = np.where(lost, 1.0, mass)[:, None]
-    half = rows.shape[1]
+    half = shards[0].rows.shape[1]
     means = np.where(lost[:, None], mixture.means, stats[:, 1 : 1 + width] / safe)
     squares = stats[:, 1 + half : 1 + half + width] / safe
     variances = np.where(lost[:, None], mixture.variances, np.maximum(squares - means**2, floor))
@@ -86,12 +107,12 @@ def em_round(
         means[donor] -= move
         priors[m] = priors[donor] = priors[donor] / 2
     found = Mixture(means, variances, np.log(priors / priors.sum()))
-    return found, Round(size, total / count, int(lost.sum()))
+    return found, Round(size, total / sum(shard.count for shard in shards), int(lost.sum()))
 
 
 def mean_log_likelihood(mixture: Mixture, x: Floats, threads: int | None = None) -> float:
     """Mean log density of x [H, D], in nats."""
-    return _statistics(mixture, padded_rows(x), len(x), threads)[0] / len(x)
+    return _statistics(mixture, row_shards(x), threads)[0] / len(x)
 
 
 def _split(mixture: Mixture, size: int, fraction: float, random: np.random.Generator) -> Mixture:
@@ -107,21 +128,19 @@ def _split(mixture: Mixture, size: int, fraction: float, random: np.random.Gener
     return Mixture(means, mixture.variances[parent], mixture.log_priors[parent] - np.log(copies[parent]))
 
 
-def _statistics(mixture: Mixture, rows: Floats, count: int, threads: int | None) -> tuple[float, Floats]:
+def _statistics(mixture: Mixture, shards: list[Rows], threads: int | None) -> tuple[float, Floats]:
     """Log-likelihood, and for each kernel sums of posterior, posterior * x, posterior * x^2: [M, 1 + 2 * padded D]."""
-    packed, constants = mixture.packed()
-    part = -(-len(rows) // (_PARTS * ROWS)) * ROWS
-    bounds = [(low, min(low + part, count)) for low in range(0, count, max(part, ROWS))]
-    chunks, width = len(packed), 1 + 2 * rows.shape[1]
-
-    def sums(bound: tuple[int, int]) -> tuple[float, Floats, Floats]:
-        stats, tiles = np.zeros((chunks * LANES, width)), np.zeros((chunks, padded_width(width), LANES))
-        return expect(rows, *bound, packed, constants, _CUTOFF, stats, tiles), stats, tiles
-
-    total, stats, tiles = 0.0, np.zeros((chunks * LANES, width)), np.zeros((chunks, padded_width(width), LANES))
-    for value, own_stats, own_tiles in each(sums, bounds, threads):
+    found = executor_of(threads).map(partial(_sums, *mixture.packed()), shards)
+    total, stats, tiles = found[0]
+    for value, own_stats, own_tiles in found[1:]:
         total += value
         stats += own_stats
         tiles += own_tiles
-    stats += tiles.transpose(0, 2, 1).reshape(chunks * LANES, -1)[:, :width]
+    stats += tiles.transpose(0, 2, 1).reshape(len(stats), -1)[:, : stats.shape[1]]
     return total, stats[: len(mixture)]
+
+
+def _sums(packed: Floats, constants: Floats, shard: Rows) -> tuple[float, Floats, Floats]:
+    chunks, width = len(packed), 1 + 2 * shard.rows.shape[1]
+    stats, tiles = np.zeros((chunks * LANES, width)), np.zeros((chunks, padded_width(width), LANES))
+    return expect(shard.rows, 0, shard.count, packed, constants, _CUTOFF, stats, tiles), stats, tiles

@@ -1,0 +1,122 @@
+"""Executors keep the contract, and the check rejects those that break it."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from nbest.base.errors import ParameterError
+from nbest.compute.executors import EXECUTORS, HeldShard, Serial, Threads, Told, current, executor_of, using
+from nbest.compute.parallel import each, thread_count
+from nbest.testing import check_executor
+from tests.compute.elsewhere import Elsewhere, copied
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_contract(name):
+    kind = EXECUTORS[name]
+    check_executor(lambda workers: kind(workers) if kind is Threads else kind())
+
+
+def test_workers_that_share_nothing():
+    check_executor(Elsewhere)
+
+
+class Unordered(Threads):
+    def map(self, function, shards):
+        return super().map(function, shards[::-1])
+
+
+class Silent(Threads):
+    def map(self, function, shards):
+        try:
+            return super().map(function, shards)
+        except ZeroDivisionError:
+            return []
+
+
+class Forgetful(Elsewhere):
+    """Sends shards anew for every pass."""
+
+    def map(self, function, shards):
+        self.kept.clear()
+        return super().map(function, shards)
+
+
+class OneRoom(Threads):
+    """All shards share what one leaves."""
+
+    def map(self, function, shards):
+        for shard in shards[1:]:
+            shard.room = shards[0].room
+        return super().map(function, shards)
+
+
+class Rounding(Threads):
+    def map(self, function, shards):
+        found = super().map(function, shards)
+        return [x * (1 + 1e-15) if isinstance(x, np.ndarray) else x for x in found]
+
+
+class Sleeper(Threads):
+    def __init__(self, workers):
+        super().__init__(workers)
+        self.workers = 0
+
+
+REASONS = {
+    Unordered: "in the order of the shards",
+    Silent: "must be raised by map",
+    Forgetful: "what the one before left",
+    OneRoom: "what the one before left",
+    Rounding: "must have the bits",
+    Sleeper: "'workers' of an executor must be|'threads' must be >= 1",
+}
+
+
+@pytest.mark.parametrize("broken", REASONS)
+def test_broken_ones_are_rejected(broken):
+    with pytest.raises((AssertionError, ParameterError), match=REASONS[broken]):
+        check_executor(broken)
+
+
+def test_the_current_executor_and_what_threads_mean():
+    assert isinstance(current(), Threads)
+    assert executor_of(None) is current()
+    with using(Elsewhere(3)) as there:
+        assert executor_of(None) is there
+        assert executor_of(2).workers == 2
+        assert thread_count(None) == 3
+        with using(Serial()):
+            assert thread_count(None) == 1
+            assert thread_count(4) == 4
+    with pytest.raises(ParameterError, match="'threads' must be >= 1, got 0"):
+        executor_of(0)
+    assert repr(Threads(3)) == "Threads(3)"
+
+
+def test_threads_of_a_pool_know_the_executor_and_share_what_is_left():
+    with using(Threads(6)) as six:
+        found = each(lambda _: (current() is six, thread_count(None), thread_count(9)), range(3))
+        assert found == [(True, 2, 2)] * 3
+        inner = each(lambda _: each(lambda _: threading.get_ident(), range(2)), range(3))
+        assert all(own[0] != own[1] or True for own in inner)
+        assert each(lambda _: thread_count(None), range(1)) == [6]
+        assert each(lambda _: thread_count(None), range(100)) == [1] * 100
+
+
+def test_a_shard_pickles_without_what_it_holds():
+    shard = HeldShard(room={"left": 3})
+    again = copied(shard)
+    assert again.key == shard.key
+    assert again.room == {}
+    assert shard.room == {"left": 3}
+    assert HeldShard().key != HeldShard().key
+
+
+def test_progress_is_told_here_only():
+    told = []
+    Told(told.append)(3)
+    copied(Told(told.append))(4)
+    Told()(5)
+    assert told == [3]
