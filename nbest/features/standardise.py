@@ -1,16 +1,20 @@
-"""The scale of each feature within segments: what trainers divide by, so that no feature's unit matters."""
+"""How far features spread, so that trainers can work in units that do not depend on the user's: passes over shards."""
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import partial, singledispatch
 
 import numpy as np
 
-from nbest.base.types import Floats
+from nbest.base.types import Floats, Ints
 from nbest.compute import segments
+from nbest.compute.executors import current
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
 from nbest.forests.scale import forest_corpus_scale, forest_scale
+
+Spread = tuple[int, Floats, Floats]
+"""Of some hypotheses: how many, and mean and variance [D] of their features."""
 
 
 @singledispatch
@@ -26,19 +30,28 @@ def within_scale(corpus: Corpus) -> Floats:
 
 @within_scale.register(NBest)
 def _(corpus: NBest) -> Floats:
-    features, offsets = corpus.features, corpus.offsets
-    sizes = np.maximum(corpus.lengths, 1)
-    scales = np.zeros(features.shape[1])
+    found = current().map(_within, corpus.shards())
+    sizes = np.stack([size for size, _ in found])
+    largest = sizes.max(axis=0)
+    share = np.divide(sizes, largest, out=np.zeros_like(sizes), where=largest > 0)
+    squares = sum(own * part**2 for part, (_, own) in zip(share, found, strict=True))
+    deviation = np.sqrt(squares / max(corpus.hypotheses, 1))
+    return np.where(deviation > 1e-13, deviation * largest, 0.0)
+
+
+def _within(part: NBest) -> tuple[Floats, Floats]:
+    """[D] the largest size of each feature, and the sum of squares around the means of segments in units of it."""
+    features = part.features
+    counts = np.maximum(part.lengths, 1)
+    sizes, squares = np.zeros((2, features.shape[1]))
     for d in range(features.shape[1]):
         column = np.asarray(features[:, d], np.float64)
-        size = np.abs(column).max(initial=0.0)
-        if size == 0:
-            continue
-        column = column / size  # squares of huge features must not overflow
-        centred = column - np.repeat(segments.sums(column, offsets) / sizes, corpus.lengths)
-        deviation = np.sqrt(np.mean(centred**2)) if len(centred) else 0.0
-        scales[d] = deviation * size if deviation > 1e-13 else 0.0
-    return scales
+        sizes[d] = np.abs(column).max(initial=0.0)
+        if sizes[d] > 0:
+            column = column / sizes[d]  # squares of huge features must not overflow
+            centred = column - np.repeat(segments.sums(column, part.offsets) / counts, part.lengths)
+            squares[d] = (centred**2).sum()
+    return sizes, squares
 
 
 @singledispatch
@@ -53,16 +66,42 @@ def corpus_scale(corpus: Corpus, within: Floats) -> Floats:
 @corpus_scale.register(NBest)
 def _(corpus: NBest, within: Floats) -> Floats:
     width = corpus.features.shape[1]
-    overall = np.zeros(width)
+    overall: Floats = np.zeros(width)
     if corpus.hypotheses:
-        with np.errstate(over="ignore", invalid="ignore"):
-            overall = np.std(np.asarray(corpus.features, np.float64), axis=0)
-        for d in np.flatnonzero(~np.isfinite(overall)):  # squares of huge features must not overflow
-            size = np.abs(corpus.features[:, d]).max()
-            overall[d] = np.std(np.asarray(corpus.features[:, d], np.float64) / size) * size
+        parts = [part for part in corpus.shards() if part.hypotheses]
+        overall = _deviation(current().map(_spread, parts))
+        huge = np.flatnonzero(~np.isfinite(overall))
+        if len(huge):  # squares of huge features must not overflow
+            sizes = np.max(current().map(partial(_sizes, huge), parts), axis=0)
+            overall[huge] = _deviation(current().map(partial(_scaled_spread, huge, sizes), parts)) * sizes
     out = np.array(within, np.float64)
     out[:width] = np.where(out[:width] > 0, np.maximum(overall, out[:width]), 0.0)
     return out
+
+
+def _spread(part: NBest) -> Spread:
+    features = np.asarray(part.features, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return len(features), features.mean(axis=0), features.var(axis=0)
+
+
+def _sizes(columns: Ints, part: NBest) -> Floats:
+    return np.abs(part.features[:, columns]).max(axis=0)
+
+
+def _scaled_spread(columns: Ints, sizes: Floats, part: NBest) -> Spread:
+    scaled = [np.asarray(part.features[:, d], np.float64) / size for d, size in zip(columns, sizes, strict=True)]
+    return part.hypotheses, np.array([x.mean() for x in scaled]), np.array([x.var() for x in scaled])
+
+
+def _deviation(found: list[Spread]) -> Floats:
+    """[D] standard deviation over all of the parts: their own, and that of their means."""
+    if len(found) == 1:
+        return np.sqrt(found[0][2])
+    counts, means, variances = (np.array(each) for each in zip(*found, strict=True))
+    shares = counts / counts.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.sqrt(shares @ (variances + (means - shares @ means) ** 2))
 
 
 within_scale.register(Forests, forest_scale)

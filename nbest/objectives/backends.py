@@ -67,7 +67,7 @@ class Backend(Protocol):
     ) -> Floats:
         """Second pass: [D + D'] gradient, by the weights, of the credit's moments less temperature * entropy.
 
-        At the p that the first pass left. `start` is worth more of each place of `posterior`; it is overwritten.
+        At the p that the first pass left. `start` is worth more of each place of `posterior`; it may be overwritten.
         """
         ...
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
-from nbest.compute.executors import HeldShard
+from nbest.compute.executors import HeldShard, current
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus
 
@@ -77,9 +77,16 @@ def scales(corpus: Corpus, dense: Floats) -> Floats:
     """[D + D'] what to divide columns by: `dense` for dense ones, the root mean square for sparse ones."""
     if corpus.sparse is None:
         return dense
-    matrix = corpus.sparse
+    squares = sum(current().map(_squares, corpus.shards()))
+    return np.concatenate([dense, np.sqrt(squares / max(len(corpus.features), 1))])
+
+
+def _squares(part: Corpus) -> Floats:
+    """[D'] sum of the squares of each sparse column."""
+    matrix = part.sparse
+    assert matrix is not None
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    squares = np.bincount(matrix.indices, np.square(matrix.data, dtype=np.float64), minlength=matrix.shape[1])
-    return np.concatenate([dense, np.sqrt(squares / max(len(corpus.features), 1))])
+    squares = np.square(matrix.data, dtype=np.float64)
+    return np.asarray(np.bincount(matrix.indices, squares, minlength=matrix.shape[1]), np.float64)

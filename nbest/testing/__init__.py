@@ -4,6 +4,7 @@ family.
 Each `check_*` raises an `AssertionError` that says which part of the contract is broken.
 """
 
+from nbest.testing.backends import check_backend
 from nbest.testing.corpora import in_other_order, toy_lists, with_scaled
 from nbest.testing.executors import check_executor
 from nbest.testing.forest_formats import check_forest_format
@@ -16,6 +17,7 @@ from nbest.testing.semirings import check_semiring
 from nbest.testing.trainers import check_trainer
 
 __all__ = [
+    "check_backend",
     "check_executor",
     "check_forest_format",
     "check_format",
