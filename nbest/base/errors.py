@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
@@ -103,6 +103,10 @@ def listed(names: Iterable[str], otherwise: str = "none") -> str:
 
 def _known(names: Iterable[str], name: str) -> str:
     known = sorted(names)
+    return f"known: {listed(known)}{nearest(known, name)}"
+
+
+def nearest(known: Sequence[str], name: str) -> str:
+    """The end of a message that asks whether the nearest of the known names was meant; "" where none is near."""
     near = get_close_matches(name, known, n=1) if len(known) < 10_000 and len(name) < 1000 else []
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"known: {listed(known)}{hint}"
+    return f"; did you mean {near[0]!r}?" if near else ""

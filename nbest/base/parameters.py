@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, Self, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
-from nbest.base.errors import ParameterError, _known, listed, shown
+from nbest.base.errors import ParameterError, _known, listed, nearest, shown
 from nbest.base.limits import MOST
 
 T = TypeVar("T")
@@ -38,38 +38,45 @@ class Rule:
     above: float | None = None
     below: float | None = None
     finite: bool = False
-    choices: Iterable[str] | None = None
+    choices: Iterable[Any] | None = None
 
     def words(self) -> str:
         """The rule as the docs and messages show it; nothing where there is none."""
         if self.choices is not None:
-            return _either(list(self.choices))
-        limits = ((">=", self.least), (">", self.above), ("<=", self.most), ("<", self.below))
-        shown_limits = " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
-        if not self.finite:
-            return shown_limits
-        return f"a finite number {shown_limits}".rstrip()
+            return _either([str(each) for each in self.choices])
+        words = ["finite"] if self.finite else []
+        if self.least is not None and self.most is not None:
+            words.insert(0, f"from {self.least:g} to {self.most:g}")
+        elif self.above is not None and self.below is not None:
+            words.insert(0, f"between {self.above:g} and {self.below:g}")
+        else:
+            limits = ((">=", self.least), (">", self.above), ("<=", self.most), ("<", self.below))
+            words[:0] = [f"{sign} {limit:g}" for sign, limit in limits if limit is not None]
+        return " and ".join(words)
 
     def broken_by(self, value: Any) -> str | None:
-        """The rule that a value breaks, in words."""
+        """The rule that a value breaks, in words; of a whole number only the limit that it breaks."""
         if isinstance(value, Mapping):
             return next(filter(None, map(self.broken_by, value.values())), None)
-        if isinstance(value, str):
-            return self.words() if self.choices is not None and value not in list(self.choices) else None
-        if not isinstance(value, Real) or isinstance(value, bool):
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        choices = [] if self.choices is None else list(self.choices)
+        if choices and isinstance(value, str if isinstance(choices[0], str) else Real):
+            return None if value in choices else self.words()
+        if not number:
             return None
-        number: Any = value
-        holds = (
-            (self.least is None or number >= self.least)
-            and (self.above is None or number > self.above)
-            and (self.most is None or number <= self.most)
-            and (self.below is None or number < self.below)
-            and (not self.finite or math.isfinite(number))
+        if isinstance(value, Integral) and self.least is not None and self.below is None:
+            most = MOST if self.most is None else int(self.most)
+            return f">= {self.least:g}" if value < self.least else f"<= {most}" if value > most else None
+        return None if self._holds(value) else self.words()
+
+    def _holds(self, value: Any) -> bool:
+        return (
+            (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+            and (self.below is None or value < self.below)
+            and (not self.finite or math.isfinite(value))
         )
-        if not holds:
-            return self.words()
-        count = isinstance(value, Integral) and self.least is not None and self.most is None
-        return f"<= {MOST}" if count and number > MOST else None
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,9 @@ class Parameter:
 
     def refuse(self, rule: str, value: Any) -> None:
         """The error: which parameter, whose, the rule, the value got."""
-        raise ParameterError(f"{self.name!r} of {self.owner} must be {rule}, got {shown(value)}")
+        choices = [str(each) for each in self.rule.choices or ()]
+        hint = nearest(choices, value) if isinstance(value, str) else ""
+        raise ParameterError(f"{self.name!r} of {self.owner} must be {rule}, got {shown(value)}{hint}")
 
 
 @overload
@@ -122,15 +131,17 @@ def parameter(
     """A field of a dataclass with its help and its rule: `least`, `most`, `above`, `below`, `finite`, `choices`.
 
     One without a default (`...`) has to be given by its name. One that is not `public` belongs to Python only: it is
-    not shown in the repr. `flags` are its names on the command line: ("--metric", "-m"), or one without dashes for an
-    argument without a name.
+    not shown in the repr, and given by its name. `flags` are its names on the command line: ("--metric", "-m"), or one
+    without dashes for an argument without a name.
     """
     metadata = {"help": help, "rule": Rule(**rule), "flags": flags}
     if factory is not None:
         return field(default_factory=factory, repr=public, metadata=metadata)
     if default is ...:
         return field(repr=public, kw_only=True, metadata=metadata)
-    return field(default=default, repr=public, metadata=metadata)
+    if not public:
+        return field(default=default, repr=False, kw_only=True, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 def parameters_of(kind: type) -> Mapping[str, Parameter]:
@@ -151,10 +162,18 @@ def _parameters_of(kind: Any) -> Mapping[str, Parameter]:
     return types.MappingProxyType(found)
 
 
-def check(owner: Any) -> None:
-    """Complain of the first parameter of an object that is of another type or breaks its rule."""
-    for name, each in parameters_of(type(owner)).items():
-        each.check(getattr(owner, name))
+def same_as(kind: type, name: str) -> Any:
+    """A field with the default, help and rule of the parameter `name` of another class."""
+    each = parameters_of(kind)[name]
+    return field(
+        default=each.default, repr=each.public, metadata={"help": each.help, "rule": each.rule, "flags": each.flags}
+    )
+
+
+def check(values: Any, owner: str | None = None) -> None:
+    """Complain of the first parameter of an object that is of another type or breaks its rule, in words of `owner`."""
+    for name, each in parameters_of(type(values)).items():
+        (each if owner is None else replace(each, owner=owner)).check(getattr(values, name))
 
 
 class Parameters:
@@ -176,7 +195,9 @@ class Parameters:
 
 
 def _either(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}" if 1 < len(words) < 10 else f"one of {listed(words)}"
+    if len(words) == 1:
+        return words[0]
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) < 10 else f"one of {listed(words)}"
 
 
 def _is(value: Any, kind: Any) -> bool:

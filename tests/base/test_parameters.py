@@ -51,7 +51,7 @@ def test_parameters_are_read_in_order_with_help_rule_and_default() -> None:
         ({"way": "right"}, "'way' of Shaker must be up, down or left, got 'right'"),
         ({"way": 3}, "'way' of Shaker must be a word, got 3"),
         ({"spread": {"lm": -1.0}}, "'spread' of Shaker must be > 0, got {'lm': -1.0}"),
-        ({"start": "mert"}, "'start' of Shaker must be one of random, got 'mert'"),
+        ({"start": "mert"}, "'start' of Shaker must be random, got 'mert'"),
         ({"signs": {"lm": "*"}}, r"'signs' of Shaker must be \+ or -, got {'lm': '\*'}"),
         ({"loud": "yes"}, "'loud' of Shaker must be true or false, got 'yes'"),
     ],

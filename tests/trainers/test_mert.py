@@ -296,8 +296,8 @@ def test_sparse_features_are_refused():
         ({"hops": -1}, "'hops' of MERT must be >= 0, got -1"),
         ({"elite": 0}, "'elite' of MERT must be >= 1, got 0"),
         ({"directions": -2}, "'directions' of MERT must be >= 0, got -2"),
-        ({"ascent": "steepest"}, "'ascent' of MERT must be 'first' or 'best', got 'steepest'"),
-        ({"signs": {"first": "plus"}}, "the sign of 'first' for MERT must be '.' or '-', got 'plus'"),
+        ({"ascent": "steepest"}, "'ascent' of MERT must be first or best, got 'steepest'"),
+        ({"signs": {"first": "plus"}}, "'signs' of MERT must be . or -, got {'first': 'plus'}"),
         ({"threads": 0}, "'threads' must be >= 1, got 0"),
     ],
 )

@@ -206,7 +206,7 @@ def test_folds_that_cannot_be_made_are_refused(folds):
 
 
 def test_an_infinite_start_of_the_cooling_is_refused():
-    with pytest.raises(ParameterError, match="finite t0"):
+    with pytest.raises(ParameterError, match="'t0' of MinRisk must be > 0 and finite"):
         MinRisk(t0=float("inf")).fit(lists())
 
 
@@ -316,10 +316,10 @@ def test_lists_with_little_to_gain():
     ("options", "reason"),
     [
         ({"schedule": "warm"}, "'schedule' of MinRisk must be temperature, gamma or both, got 'warm'"),
-        ({"t0": 0.01, "t1": 1.0}, "MinRisk needs 0 < t1 <= t0"),
-        ({"t1": 0.0}, "MinRisk needs 0 < t1 <= t0"),
+        ({"t0": 0.01, "t1": 1.0}, "MinRisk needs t1 <= t0, got t0 0.01 and t1 1.0"),
+        ({"t1": 0.0}, "'t1' of MinRisk must be > 0, got 0.0"),
         ({"cooling": 1.0}, "'cooling' of MinRisk must be between 0 and 1"),
-        ({"patience": 0}, "'patience' and 'iterations' of MinRisk must be >= 1"),
+        ({"patience": 0}, "'patience' of MinRisk must be >= 1, got 0"),
         ({"variance": -1.0}, "'variance' of MinRisk must be > 0"),
         ({"order": 3}, "'order' of .* must be 1 or 2, got 3"),
     ],

@@ -93,7 +93,7 @@ def test_progress_is_told_to_the_end():
 @pytest.mark.parametrize(
     ("trainer", "message"),
     [
-        (GridSearch(points=1), "GridSearch needs 'points' >= 2"),
+        (GridSearch(points=1), "'points' of GridSearch must be >= 2, got 1"),
         (GridSearch(low=1.0, high=1.0), "'low' < 'high'"),
         (
             GridSearch(base="frist"),

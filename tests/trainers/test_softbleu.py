@@ -257,7 +257,7 @@ def test_progress():
         ({"variance": 0.0}, "'variance' of SoftBLEU must be > 0, got 0.0"),
         ({"entropy": -1.0}, "'entropy' of SoftBLEU must be >= 0, got -1.0"),
         ({"alpha": float("nan")}, "'alpha' of SoftBLEU must be >= 0, got nan"),
-        ({"optimiser": "rpop"}, r"unknown optimiser 'rpop'.*did you mean 'rprop'"),
+        ({"optimiser": "rpop"}, r"'optimiser' of SoftBLEU must be .* got 'rpop'; did you mean 'rprop'"),
         ({"start": {"frist": 1.0}}, "start weights name 'frist'"),
     ],
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import ParameterError
+from nbest.base.parameters import check, parameter
 from nbest.corpus import NBest
 from nbest.features.lowdim.alternation import alternate, slacks_of
 from nbest.features.lowdim.feature import NAME, recipe
@@ -24,20 +25,29 @@ KINDS = ("generative", "softened", "discriminative")
 class Projections:
     """What to learn of the two views of lists, and how; the settings are those of `LowDim`."""
 
-    kind: str = "softened"
-    tau: float = 0.95
-    lam: float = 0.3
-    k: int = 75
-    inputs: str = "suffixes"
-    outputs: str = "labels"
-    binary: bool = False
-    cutoff: int = 1
-    rounds: int = 5
-    step: float = 1.0
-    tolerance: float = 1e-4
-    seed: int = 1
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+    kind: str = parameter(
+        "softened",
+        "generative: correlates inputs and reference outputs (CCA); softened: and inputs with what references have "
+        "that hypotheses lack, by their losses; discriminative: by multipliers of margins",
+        choices=KINDS,
+    )
+    tau: float = parameter(0.95, "regularisation: covariances are (1 - tau) Z'Z + tau I", least=0, most=1)
+    lam: float = parameter(
+        0.3, "share of the hypotheses (above 0 for discriminative), in units of their mean loss", least=0, most=1
+    )
+    k: int = parameter(75, "dimensions; fewer, with a warning, where the rank is smaller", least=1)
+    inputs: str = parameter(
+        "suffixes", "view of the input text: extractors of `nbest.features.ngrams.bags`, e.g. suffixes, characters1-2"
+    )
+    outputs: str = parameter("labels", "view of the hypotheses, e.g. labels (uni- and bigrams of words)")
+    binary: bool = parameter(False, "whether a feature counts once a text")
+    cutoff: int = parameter(1, "least number of segments that a feature must be in", least=1)
+    rounds: int = parameter(5, "of the alternation of discriminative, each with one solve", least=1)
+    step: float = parameter(1.0, "the first step of the alternation", above=0)
+    tolerance: float = parameter(1e-4, "relative accuracy of the directions", above=0, below=1)
+    seed: int = parameter(1, "of the solver's first directions")
+    threads: int | None = parameter(None, public=False)
+    progress: Callable[[int, int], None] | None = parameter(None, public=False)
 
     def views(self, corpus: NBest) -> tuple[Views, Names]:
         """The two views of lists, and the names of their features."""
@@ -72,18 +82,9 @@ class Projections:
 
     def check(self) -> None:
         """Complain of settings that break a rule."""
-        if self.kind not in KINDS:
-            raise ParameterError(f"'kind' of LowDim must be {', '.join(KINDS[:2])} or {KINDS[2]}, got {self.kind!r}")
-        if not 0 <= self.tau <= 1:
-            raise ParameterError(f"'tau' of LowDim must be between 0 and 1, got {self.tau}")
-        if not 0 <= self.lam <= 1 or (self.lam == 0 and self.kind == "discriminative"):
-            raise ParameterError(f"'lam' of LowDim must be between 0 and 1, above 0 if discriminative, got {self.lam}")
-        if self.k < 1 or self.rounds < 1 or self.cutoff < 1:
-            got = f"k {self.k}, rounds {self.rounds}, cutoff {self.cutoff}"
-            raise ParameterError(f"'k', 'rounds' and 'cutoff' of LowDim must be >= 1, got {got}")
-        if not 0 < self.tolerance < 1 or not self.step > 0:
-            got = f"tolerance {self.tolerance}, step {self.step}"
-            raise ParameterError(f"LowDim needs 0 < tolerance < 1 and step > 0, got {got}")
+        check(self, "LowDim")
+        if self.lam == 0 and self.kind == "discriminative":
+            raise ParameterError(f"'lam' of LowDim must be above 0 if discriminative, got {self.lam}")
         check_view(self.inputs)
         check_view(self.outputs)
 

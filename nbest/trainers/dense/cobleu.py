@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ParameterError, look_up
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.parameters import check, parameter
 from nbest.base.types import Floats
 from nbest.compute.executors import executor_of
 from nbest.corpus import Forests
@@ -26,10 +27,11 @@ from nbest.optimisers.result import Result
 from nbest.trainers.dense.mert import MERT
 from nbest.trainers.finishing import finish
 from nbest.trainers.problem import Problem, prepare
+from nbest.trainers.trainer import Trainer
 
 
 @dataclass
-class MaxCoBLEU:
+class MaxCoBLEU(Trainer):
     """Maximises CoBLEU, the BLEU of expected n-gram counts, which is what consensus decoding needs.
 
     Pauls, DeNero & Klein (2009). Forests, or lists (each is a forest of one node). BLEU only.
@@ -37,25 +39,27 @@ class MaxCoBLEU:
     which they only suggest: "temperature" begins with an entropy term of t0 / N for N segments, times `cooling` until
     t1, then none; "gamma" begins with scores times 1/64, doubled each step until 1, from the last theta each time,
     under a penalty (without one theta undoes it). Held-out data choose the step to stop at, if given.
-
-    schedule    "none" (the paper's), "temperature" or "gamma"
-    optimiser   lbfgs, or adaptive (the paper's ascent: steps longer after success, shorter and retried after failure)
-    variance    sigma^2 of the penalty sum theta^2 / (2 N sigma^2), in scaled units (inf: none)
-    start       weights to start from, in the features' own units, or "mert" (default 0)
     """
 
-    schedule: str = "none"
-    optimiser: str = "lbfgs"
-    variance: float = 1000.0
-    t0: float = 1.0
-    t1: float = 0.03
-    cooling: float = 0.5
-    iterations: int = 200
-    start: dict[str, float] | str | None = None
-    seed: int = 1
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    schedule: str = parameter("none", "what is annealed (the paper: none)", choices=("none", "temperature", "gamma"))
+    optimiser: str = parameter(
+        "lbfgs",
+        "adaptive is the paper's ascent: steps longer after success, shorter and retried after failure",
+        choices=OPTIMISERS,
+    )
+    variance: float = parameter(
+        1000.0, "sigma^2 of the penalty sum theta^2 / (2 N sigma^2), in scaled units (inf: none)", above=0
+    )
+    t0: float = parameter(1.0, "first temperature", above=0, finite=True)
+    t1: float = parameter(0.03, "last temperature", above=0)
+    cooling: float = parameter(0.5, "factor of the temperature in each step", above=0, below=1)
+    iterations: int = parameter(200, "of the optimiser in a step, at most", least=1)
+    start: dict[str, float] | str | None = parameter(
+        None,
+        "weights to start from, in the features' own units, or mert, to find some (None: 0)",
+        choices=("mert",),
+    )
+    seed: int = parameter(1, "of mert")
 
     def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """Learn weights from forests or lists with BLEU as their metric."""
@@ -124,9 +128,8 @@ class MaxCoBLEU:
         yield last
 
     def _optimise(self, objective: CoBLEU, shards: list[NgramShard], weights: Floats) -> Result:
-        minimise = look_up(OPTIMISERS, self.optimiser, "optimiser")
         executor = executor_of(self.threads)
-        return minimise(
+        return OPTIMISERS[self.optimiser](
             lambda w: value_and_gradient(objective, w, shards, executor),
             weights,
             iterations=self.iterations,
@@ -139,13 +142,6 @@ class MaxCoBLEU:
         return 100.0 * float(np.exp(-value))
 
     def _check(self) -> None:
-        if self.schedule not in ("none", "temperature", "gamma"):
-            raise ParameterError(f"'schedule' of MaxCoBLEU must be none, temperature or gamma, got {self.schedule!r}")
-        if self.iterations < 1:
-            raise ParameterError(f"'iterations' of MaxCoBLEU must be >= 1, got {self.iterations}")
-        if not self.variance > 0:
-            raise ParameterError(f"'variance' of MaxCoBLEU must be > 0, got {self.variance}")
-        if not 0 < self.t1 <= self.t0 < np.inf or not 0 < self.cooling < 1:
-            raise ParameterError("MaxCoBLEU needs 0 < t1 <= t0 and 0 < cooling < 1")
-        if isinstance(self.start, str) and self.start != "mert":
-            raise ParameterError(f"'start' of MaxCoBLEU must be weights or 'mert', got {self.start!r}")
+        check(self)
+        if self.t1 > self.t0:
+            raise ParameterError(f"MaxCoBLEU needs t1 <= t0, got t0 {self.t0} and t1 {self.t1}")

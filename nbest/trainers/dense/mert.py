@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import ParameterError, _known
-from nbest.base.limits import check_count
+from nbest.base.parameters import check, parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
@@ -21,6 +21,7 @@ from nbest.optimisers.result import Result
 from nbest.trainers.differing import FLAT, flat
 from nbest.trainers.finishing import finish
 from nbest.trainers.problem import Problem, prepare
+from nbest.trainers.trainer import Trainer
 
 _MOST = 10**6  # restarts, hops and so on
 _NEAR = 1e-6  # how far from a point its ties are broken, in units of its weights
@@ -31,7 +32,7 @@ _SIGNS = {"+": 1.0, "-": -1.0}
 
 
 @dataclass
-class MERT:
+class MERT(Trainer):
     """Maximises the corpus metric of the chosen hypotheses, which is piecewise constant, by exact line searches.
 
     From each start, coordinates are searched and moved along until none gains; then the best few points are
@@ -46,50 +47,35 @@ class MERT:
     with all threads, and share what they measure: some 400 ns an edge where envelopes have 50 pieces, and 100 bytes and
     a row of statistics for each derivation ever found best. Derivations with equal features and other words are told
     apart only by rounding; `result_.value` is recomputed at the end and is true.
-
-    restarts    random starts (besides `start`, if given)
-    ascent      "first" or "best"
-    directions  random directions, each over 2 or 3 features, tried when no coordinate gains
-    hops        perturbations of each of the best `elite` points
-    start       weights to start from as well, in the features' own units
-    frozen      features that keep their weight of `start` (0 without one)
-    signs       {feature: "+" or "-"}: bounds on the sign of its weight
-    threads     the result does not depend on it
     """
 
-    restarts: int = 20
-    ascent: str = "first"
-    directions: int = 0
-    hops: int = 8
-    elite: int = 4
-    start: dict[str, float] | None = None
-    frozen: tuple[str, ...] = ()
-    signs: dict[str, str] = field(default_factory=dict)
-    seed: int = 1
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    restarts: int = parameter(20, "random starts (besides `start`, if given)", least=0, most=_MOST)
+    ascent: str = parameter("first", "whether to take the first gain or the best", choices=("first", "best"))
+    directions: int = parameter(
+        0, "random directions, each over 2 or 3 features, tried when no coordinate gains", least=0, most=_MOST
+    )
+    hops: int = parameter(8, "perturbations of each of the best `elite` points", least=0, most=_MOST)
+    elite: int = parameter(4, "how many points are perturbed", least=1, most=_MOST)
+    start: dict[str, float] | None = parameter(None, "weights to start from as well, in the features' own units")
+    frozen: tuple[str, ...] = parameter((), "features that keep their weight of `start` (0 without one)")
+    signs: dict[str, str] = parameter(factory=dict, help="bounds on the signs of weights", choices=tuple(_SIGNS))
+    seed: int = parameter(1, "of starts, perturbations and directions")
 
     def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """Learn weights from lists with statistics, or from forests with a metric."""
+        check(self)
         problem = prepare(corpus, "MERT", heldout)
         self._check(problem)
         self.result_ = _Search(self, problem).run()
         return finish(self, problem, self.result_, heldout, calibrate=not self.frozen)
 
     def _check(self, problem: Problem[Any]) -> None:
-        for name, least in (("restarts", 0), ("hops", 0), ("elite", 1), ("directions", 0)):
-            check_count(f"'{name}' of MERT", getattr(self, name), least, _MOST)
         if self.restarts == 0 and self.start is None:
             raise ParameterError("MERT needs 'restarts' >= 1 or weights to 'start' from, got neither")
-        if self.ascent not in ("first", "best"):
-            raise ParameterError(f"'ascent' of MERT must be 'first' or 'best', got {self.ascent!r}")
         for name in (*self.frozen, *self.signs):
             if name not in problem.names:
                 raise ParameterError(f"MERT is told of {name!r}, which is no feature; {_known(problem.names, name)}")
         for name, sign in self.signs.items():
-            if sign not in _SIGNS:
-                raise ParameterError(f"the sign of {name!r} for MERT must be '+' or '-', got {sign!r}")
             given = (self.start or {}).get(name, 0.0)
             if given * _SIGNS[sign] < 0:
                 raise ParameterError(f"'start' of MERT gives {name!r} {given}, against its sign {sign!r}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import ParameterError
+from nbest.base.parameters import check, parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
@@ -25,12 +26,13 @@ from nbest.trainers.dense.mert import climb
 from nbest.trainers.finishing import finish
 from nbest.trainers.lists import fit_on_lists
 from nbest.trainers.problem import Problem, prepare
+from nbest.trainers.trainer import Trainer
 
 _AGREE = 1e-4  # expected and 1-best loss count as equal below this difference, in units of the formula
 
 
 @dataclass
-class MinRisk:
+class MinRisk(Trainer):
     """Minimises the expected loss of the corpus, first under a high temperature on the entropy, then ever sharper.
 
     Smith & Eisner (2006). Schedules:
@@ -45,31 +47,25 @@ class MinRisk:
     `patience` steps without a better one; without them the point with the best dev metric, the last of equals.
     Differs from the paper: any metric with a smooth formula; features are scaled inside by their spread; the quench has
     a quadratic penalty, without which theta grows by itself at once and doubling gamma has nothing left to do.
-
-    order      1: metric of expected totals, 2: with the covariance of totals (Taylor)
-    variance   sigma^2 of the penalty sum theta^2 / (2 N sigma^2) in scaled units, in the same nats (inf: none)
-    start      weights to start from, in the features' own units (default 0)
-    folds      without held-out lists, this many folds of the corpus choose where on the path to stop
-    polish     where nothing chooses the stop: end with exact line searches along coordinates, as MERT does
-    alpha      BLEU's sigmoid brevity penalty instead of the exact one
     """
 
-    schedule: str = "temperature"
-    order: int = 2
-    t0: float = 1.0
-    t1: float = 0.03
-    cooling: float = 0.5
-    variance: float = 1.0
-    iterations: int = 100
-    patience: int = 3
-    alpha: float | None = None
-    folds: int = 0
-    polish: bool = True
-    seed: int = 1
-    start: dict[str, float] | None = None
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    schedule: str = parameter("temperature", "what is annealed", choices=("temperature", "gamma", "both"))
+    order: int = parameter(2, "1: metric of expected totals, 2: with the covariance of totals (Taylor)", choices=(1, 2))
+    t0: float = parameter(1.0, "first temperature", above=0, finite=True)
+    t1: float = parameter(0.03, "last temperature", above=0)
+    cooling: float = parameter(0.5, "factor of the temperature in each step", above=0, below=1)
+    variance: float = parameter(
+        1.0, "sigma^2 of the penalty sum theta^2 / (2 N sigma^2) in scaled units, in the same nats (inf: none)", above=0
+    )
+    iterations: int = parameter(100, "of L-BFGS in a step, at most", least=1)
+    patience: int = parameter(3, "steps without a better held-out score before cooling stops", least=1)
+    alpha: float | None = parameter(None, "sharpness of BLEU's sigmoid brevity penalty (None: the exact penalty)")
+    folds: int = parameter(0, "without held-out lists, this many folds choose where on the path to stop (0: none)")
+    polish: bool = parameter(
+        True, "where nothing chooses the stop: end with exact line searches along coordinates, as MERT does"
+    )
+    seed: int = parameter(1, "of the folds")
+    start: dict[str, float] | None = parameter(None, "weights to start from, in the features' own units (None: 0)")
 
     def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """Learn weights from lists with statistics or forests with a metric; held-out ones or folds choose the stop."""
@@ -116,16 +112,9 @@ class MinRisk:
         return int((problem.sign * problem.metric.score(totals)).argmax()) + 1
 
     def _check(self) -> None:
-        if self.schedule not in ("temperature", "gamma", "both"):
-            raise ParameterError(f"'schedule' of MinRisk must be temperature, gamma or both, got {self.schedule!r}")
-        if not 0 < self.t1 <= self.t0 < np.inf:
-            raise ParameterError(f"MinRisk needs 0 < t1 <= t0 and a finite t0, got t0 {self.t0} and t1 {self.t1}")
-        if not 0 < self.cooling < 1:
-            raise ParameterError(f"'cooling' of MinRisk must be between 0 and 1, got {self.cooling}")
-        if self.patience < 1 or self.iterations < 1:
-            raise ParameterError("'patience' and 'iterations' of MinRisk must be >= 1")
-        if not self.variance > 0:
-            raise ParameterError(f"'variance' of MinRisk must be > 0, got {self.variance}")
+        check(self)
+        if self.t1 > self.t0:
+            raise ParameterError(f"MinRisk needs t1 <= t0, got t0 {self.t0} and t1 {self.t1}")
 
 
 def _fold_totals(trainer: MinRisk, problem: Problem[Any], out: Bools) -> list[Floats]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from nbest.base.errors import ParameterError, _known
-from nbest.base.limits import check_count
+from nbest.base.parameters import check, parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Floats
 from nbest.corpus import NBest
@@ -20,6 +20,7 @@ from nbest.trainers.differing import FLAT, flat
 from nbest.trainers.finishing import finish
 from nbest.trainers.lists import on_lists
 from nbest.trainers.problem import Problem, prepare
+from nbest.trainers.trainer import Trainer
 
 _POINTS = 10**6  # of an axis of the grid
 
@@ -27,7 +28,7 @@ _BATCH = 64
 
 
 @dataclass
-class GridSearch:
+class GridSearch(Trainer):
     """Tries every weight of a grid, in units of features scaled to unit spread within lists.
 
     The feature `base` (default: the first that differs within lists) keeps weight 1, the others take `points` values
@@ -35,22 +36,19 @@ class GridSearch:
     turns until nothing gains, which is what rescoring tools do with several features.
     """
 
-    points: int = 25
-    low: float = -3.0
-    high: float = 3.0
-    base: str | None = None
-    limit: int = 20000
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    points: int = parameter(25, "weights tried of each feature", least=2, most=_POINTS)
+    low: float = parameter(-3.0, "the lowest of them")
+    high: float = parameter(3.0, "the highest")
+    base: str | None = parameter(None, "feature of weight 1 (None: the first that differs within lists)")
+    limit: int = parameter(20000, "combinations; where there are more, features are scanned one at a time", least=0)
 
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
+        check(self)
         problem = prepare(corpus, "GridSearch", heldout)
-        check_count("'points' of GridSearch", self.points, -_POINTS, _POINTS)
-        if self.points < 2 or not self.low < self.high:
-            raise ParameterError(f"GridSearch needs 'points' >= 2 and 'low' < 'high', got {self}")
+        if not self.low < self.high:
+            raise ParameterError(f"GridSearch needs 'low' < 'high', got {self.low} and {self.high}")
         useful = [name for name, scale in zip(problem.names, problem.scale, strict=True) if scale > 0]
         if self.base is not None and self.base not in useful:
             raise ParameterError(f"'base' of GridSearch must be a feature that differs; {_known(useful, self.base)}")
@@ -92,21 +90,17 @@ class GridSearch:
 
 
 @dataclass
-class RandomSearch:
+class RandomSearch(Trainer):
     """Tries `trials` weight vectors drawn from U[-1, 1]^D, in units of features scaled to unit spread within lists."""
 
-    trials: int = 1000
-    seed: int = 1
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    trials: int = parameter(1000, "weight vectors to try", least=1)
+    seed: int = parameter(1, "of what is drawn")
 
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
+        check(self)
         problem = prepare(corpus, "RandomSearch", heldout)
-        if self.trials < 1:
-            raise ParameterError(f"'trials' of RandomSearch must be >= 1, got {self.trials}")
         rng = generator(self.seed)
         drawn = (rng.uniform(-1.0, 1.0, len(problem.names)) for _ in range(self.trials))
         best, value, worst = _best_of(problem, drawn, self.trials, self.threads, self.progress)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from nbest.base.errors import ParameterError, look_up
+from nbest.base.parameters import check, parameter
 from nbest.base.types import Floats
 from nbest.compute.executors import executor_of
 from nbest.corpus import NBest
@@ -13,53 +12,43 @@ from nbest.features import corpus_scale
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import Risk, SparseOnly, value_and_gradient
-from nbest.optimisers import OPTIMISERS, Result
+from nbest.optimisers import OPTIMISERS
 from nbest.trainers.dense.risk import nat_per_segment
 from nbest.trainers.finishing import finish
 from nbest.trainers.lists import on_lists
 from nbest.trainers.problem import prepare
+from nbest.trainers.trainer import Trainer
 
 
 @dataclass
-class SoftBLEU:
+class SoftBLEU(Trainer):
     """Maximises the metric of expected statistics, less a prior, plus an entropy term, by RProp.
 
     Nguyen, Mahajan & He (2007), sections 2.3 and 2.4: for BLEU, log BLEU of expected counts with a sigmoid brevity
     penalty (`alpha`); it is `Risk` of order 1 at gamma 1 without annealing. Differs: any metric with a smooth formula
     (for WER it is the expected error rate); weights and prior are in units of features scaled by their spread.
-
-    variance    sigma^2 of the prior, sum theta^2 / (2 N sigma^2) for N segments, in the units of MinRisk (inf: none)
-    prior       the weights that it is on: all, or sparse, which leaves a model of dense features as sharp as it is
-    entropy     weight of the entropy, in nats of the metric's logarithm for each segment, as t of MinRisk
-    alpha       sharpness of the sigmoid brevity penalty, per word of difference in length (BLEU only)
-    optimiser   rprop, lbfgs or adaptive
-    start       weights to start from, in the features' own units (default 0)
     """
 
-    variance: float = float("inf")
-    prior: str = "all"
-    entropy: float = 0.0
-    alpha: float = 100.0
-    optimiser: str = "rprop"
-    iterations: int = 500
-    start: dict[str, float] | None = None
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    variance: float = parameter(
+        float("inf"), "sigma^2 of the prior sum theta^2 / (2 N sigma^2), N segments, as MinRisk's (inf: none)", above=0
+    )
+    prior: str = parameter(
+        "all", "weights it is on; sparse leaves a model of dense features as sharp as it is", choices=("all", "sparse")
+    )
+    entropy: float = parameter(
+        0.0, "weight of the entropy, in nats of the metric's logarithm for each segment, as t of MinRisk", least=0
+    )
+    alpha: float = parameter(
+        100.0, "sharpness of the sigmoid brevity penalty, per word of difference in length (BLEU only)", least=0
+    )
+    optimiser: str = parameter("rprop", "what climbs", choices=OPTIMISERS)
+    iterations: int = parameter(500, "of the optimiser, at most", least=1)
+    start: dict[str, float] | None = parameter(None, "weights to start from, in the features' own units (None: 0)")
 
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; of all points visited the best held-out one is taken, if given."""
-        if self.iterations < 1:
-            raise ParameterError(f"'iterations' of SoftBLEU must be >= 1, got {self.iterations}")
-        if not self.variance > 0:
-            raise ParameterError(f"'variance' of SoftBLEU must be > 0, got {self.variance}")
-        if self.prior not in ("all", "sparse"):
-            raise ParameterError(f"'prior' of SoftBLEU must be all or sparse, got {self.prior!r}")
-        for name in ("entropy", "alpha"):
-            if not getattr(self, name) >= 0:
-                raise ParameterError(f"'{name}' of SoftBLEU must be >= 0, got {getattr(self, name)}")
-        minimise = look_up(OPTIMISERS, self.optimiser, "optimiser")
+        check(self)
         problem = prepare(corpus, "SoftBLEU", heldout, sparse=True)
         problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
         shards, executor = problem.shards(), executor_of(self.threads)
@@ -83,7 +72,7 @@ class SoftBLEU:
                     best[:] = [(reached, weights.copy())]
             return False
 
-        result = minimise(
+        result = OPTIMISERS[self.optimiser](
             lambda w: value_and_gradient(risk, w, shards, executor),
             problem.start(self.start),
             iterations=self.iterations,

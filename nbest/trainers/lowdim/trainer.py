@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known
+from nbest.base.parameters import check, parameter, same_as
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
@@ -23,6 +24,7 @@ from nbest.optimisers.result import Result
 from nbest.trainers.dense.mert import MERT
 from nbest.trainers.finishing import finished
 from nbest.trainers.problem import prepare
+from nbest.trainers.trainer import Trainer
 
 _WHOLE = (
     "LowDim scores whole outputs, which edges of a forest are not; "
@@ -32,48 +34,36 @@ GRID = tuple(float(w) for w in range(101))  # of w, section 3.4
 
 
 @dataclass
-class LowDim:
+class LowDim(Trainer):
     """Learns projections A, B of inputs and outputs; the score is the base score plus w times their cosine.
 
         score_ij = s_ij + w x_i' A B' y_ij / (|A' x_i| |B' y_ij|)
 
     Jagarlamudi & Daume III (2012), NAACL 699-709. The model adds the cosine as the feature `lowdim`, so that it can
     also be one feature among others (`fit_features`). Lists need input texts (`sources`).
-
-    kind       "generative": correlates inputs and reference outputs (CCA); "softened": and inputs with what
-               references have that hypotheses lack, by their losses; "discriminative": by multipliers of margins
-    tau        regularisation, 0 to 1: covariances are (1 - tau) Z'Z + tau I
-    lam        share of the hypotheses, 0 to 1 (above 0 for "discriminative"), in units of their mean loss
-    k          dimensions; fewer, with a warning, where the rank is smaller
-    w          weight of the cosine; None: the best of 0, 1, ..., 100 on held-out lists, else on the lists themselves
-    base       whether the base score counts
-    inputs     view of the input text: extractors of `nbest.features.ngrams.bags`, e.g. "suffixes", "characters1-2"
-    outputs    view of the hypotheses, e.g. "labels" (uni- and bigrams of words)
-    binary     whether a feature counts once a text
-    cutoff     least number of segments that a feature must be in
-    rounds     of the alternation of "discriminative", each with one solve; `step` is its first step
-    tolerance  relative accuracy of the directions
-    start      weights of the base score (default: 1 for an only feature that differs, several are tuned by MERT)
     """
 
-    kind: str = "softened"
-    tau: float = 0.95
-    lam: float = 0.3
-    k: int = 75
-    w: float | None = None
-    base: bool = True
-    inputs: str = "suffixes"
-    outputs: str = "labels"
-    binary: bool = False
-    cutoff: int = 1
-    rounds: int = 5
-    step: float = 1.0
-    tolerance: float = 1e-4
-    seed: int = 1
-    start: dict[str, float] | None = None
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    kind: str = same_as(Projections, "kind")
+    tau: float = same_as(Projections, "tau")
+    lam: float = same_as(Projections, "lam")
+    k: int = same_as(Projections, "k")
+    w: float | None = parameter(
+        None,
+        "weight of the cosine (None: the best of 0, 1, ..., 100 on held-out lists, else on the lists themselves)",
+        finite=True,
+    )
+    base: bool = parameter(True, "whether the base score counts")
+    inputs: str = same_as(Projections, "inputs")
+    outputs: str = same_as(Projections, "outputs")
+    binary: bool = same_as(Projections, "binary")
+    cutoff: int = same_as(Projections, "cutoff")
+    rounds: int = same_as(Projections, "rounds")
+    step: float = same_as(Projections, "step")
+    tolerance: float = same_as(Projections, "tolerance")
+    seed: int = same_as(Projections, "seed")
+    start: dict[str, float] | None = parameter(
+        None, "weights of the base score (None: 1 for an only feature that differs, several are tuned by MERT)"
+    )
 
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn the projections from lists with statistics and input texts; held-out ones choose `w`."""
@@ -166,9 +156,8 @@ class LowDim:
 
     def check(self) -> None:
         """Complain of settings that break a rule."""
+        check(self)
         self.projections.check()
-        if self.w is not None and not np.isfinite(self.w):
-            raise ParameterError(f"'w' of LowDim must be a finite number, got {self.w}")
 
 
 def check_lists(corpus: NBest, heldout: NBest | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import ParameterError
+from nbest.base.parameters import check
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
@@ -94,17 +94,6 @@ def longest_row(lists: SparseLists) -> int:
     return 2 * int(np.diff(lists.matrix.indptr).max(initial=0)) + 1
 
 
-def check_online(trainer: Any) -> None:
-    """Complain of settings that online trainers share."""
-    owner = type(trainer).__name__
-    for name in ("rounds", "patience"):
-        value = getattr(trainer, name)
-        if not value >= 1:
-            raise ParameterError(f"'{name}' of {owner} must be >= 1, got {value}")
-    if trainer.base_weight is not None and not 0 < trainer.base_weight < np.inf:
-        raise ParameterError(f"'base_weight' of {owner} must be > 0, got {trainer.base_weight}")
-
-
 def fit_online(
     trainer: Any,
     corpus: NBest,
@@ -125,7 +114,7 @@ def fit_online(
     all lists are trained on for as many rounds; with dense features only, or few lists, on the lists themselves.
     Cost: a pass over the matrix a round, and another to score it.
     """
-    check_online(trainer)
+    check(trainer)
     name = type(trainer).__name__
     lists = sparse_lists(corpus, name, heldout, start=trainer.start, dense=trainer.dense, threads=trainer.threads)
     rows = informative(lists)

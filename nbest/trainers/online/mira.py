@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from nbest.base.errors import ParameterError
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.corpus import NBest
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
-from nbest.optimisers.result import Result
 from nbest.trainers.lists import on_lists
 from nbest.trainers.online.base import (
     Round,
@@ -26,13 +24,14 @@ from nbest.trainers.online.base import (
     ranges,
 )
 from nbest.trainers.sparse.base import SparseLists
+from nbest.trainers.trainer import Trainer
 
 SPREADS = (0.0625, 0.25, 1.0, 4.0)
 """Spreads of the base score within lists, in mean ranges of the gain, that are tried where its weight is not given."""
 
 
 @dataclass
-class MIRA:
+class MIRA(Trainer):
     """The least change of the weights that ranks the hope over the fear of a list by their difference in gain.
 
         hope = argmax_k score_ik + g_ik,    fear = argmax_k score_ik - g_ik,    d = f_hope - f_fear
@@ -49,25 +48,20 @@ class MIRA:
     Cost: as the perceptron; with BLEU also O(M) for each hypothesis.
     """
 
-    C: float = 0.03
-    decay: float = 0.999
-    rounds: int = 20
-    base_weight: float | None = None
-    dense: bool | None = None
-    start: dict[str, float] | None = None
-    patience: int = 3
-    seed: int = 1
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    C: float = parameter(0.03, "the longest step", above=0)
+    decay: float = parameter(0.999, "of the running document, for each list", least=0, below=1)
+    rounds: int = parameter(20, "passes over the lists at most", least=1)
+    base_weight: float | None = parameter(
+        None, "of the base score against gains of mean range 1 (None: the best of four)", above=0, finite=True
+    )
+    dense: bool | None = parameter(None, "whether to learn weights of dense features (None: without sparse ones)")
+    start: dict[str, float] | None = parameter(None, "weights of the base score, in the features' own units")
+    patience: int = parameter(3, "rounds without a better score that end them", least=1)
+    seed: int = parameter(1, "of the order of lists, and of those left out")
 
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        if not self.C > 0:
-            raise ParameterError(f"'C' of MIRA must be > 0, got {self.C}")
-        if not 0 <= self.decay < 1:
-            raise ParameterError(f"'decay' of MIRA must be >= 0 and < 1, got {self.decay}")
         return fit_online(self, corpus, heldout, self.rounds_of, spreads=SPREADS)
 
     def rounds_of(self, lists: SparseLists, rows: Ints, step: float) -> Round:

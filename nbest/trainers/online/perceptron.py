@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from nbest.base.errors import look_up
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
-from nbest.optimisers.result import Result
 from nbest.trainers.lists import on_lists
 from nbest.trainers.online.base import (
     Round,
@@ -25,6 +23,7 @@ from nbest.trainers.online.base import (
     ranges,
 )
 from nbest.trainers.sparse.base import SparseLists
+from nbest.trainers.trainer import Trainer
 
 SENSITIVITY = {"none": (False, False), "step": (True, False), "margin": (False, True), "both": (True, True)}
 """Ways to look at losses: whether they scale the step, and whether they are added to scores in search of a rival."""
@@ -34,7 +33,7 @@ SPREADS = (1.0, 4.0, 16.0, 64.0)
 
 
 @dataclass
-class AveragedPerceptron:
+class AveragedPerceptron(Trainer):
     """Moves the weights from the hypothesis chosen towards the best one, list by list; the average of all steps.
 
         good = argmin_k L_ik (the best score among equals),    rival = argmax_k score_ik
@@ -56,21 +55,19 @@ class AveragedPerceptron:
     Cost: a round is one pass over the matrix; an update, and its part in the average, O(entries of two rows).
     """
 
-    rounds: int = 20
-    sensitive: str = "none"
-    base_weight: float | None = None
-    dense: bool | None = None
-    start: dict[str, float] | None = None
-    patience: int = 3
-    seed: int = 1
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    rounds: int = parameter(20, "passes over the lists at most", least=1)
+    sensitive: str = parameter("none", "what losses change", choices=tuple(SENSITIVITY))
+    base_weight: float | None = parameter(
+        None, "of the base score against steps of 1 (None: the best of four)", above=0, finite=True
+    )
+    dense: bool | None = parameter(None, "whether to learn weights of dense features (None: without sparse ones)")
+    start: dict[str, float] | None = parameter(None, "weights of the base score, in the features' own units")
+    patience: int = parameter(3, "rounds without a better score that end them", least=1)
+    seed: int = parameter(1, "of the order of lists, and of those left out")
 
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        look_up(SENSITIVITY, self.sensitive, "'sensitive' of AveragedPerceptron")
         return fit_online(self, corpus, heldout, self.rounds_of, spreads=SPREADS, first=mean_step)
 
     def rounds_of(self, lists: SparseLists, rows: Ints, step: float) -> Round:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
+from nbest.base.errors import CapabilityError, ConvergenceWarning
+from nbest.base.parameters import check, parameter
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import each, most
@@ -21,6 +21,7 @@ from nbest.trainers.lists import on_lists
 from nbest.trainers.online.base import informative, judge_of, ranges
 from nbest.trainers.online.pro_pairs import Pairs, sample_pairs
 from nbest.trainers.sparse.base import Rounds, SparseLists, sparse_lists
+from nbest.trainers.trainer import Trainer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -33,7 +34,7 @@ _CURVATURE = 0.1  # of the loss of a pair, for the units of L-BFGS: 1/4 at margi
 
 
 @dataclass
-class PRO:
+class PRO(Trainer):
     """Logistic regression that tells the better of two hypotheses of a list by the difference of their features.
 
         value = sum_p log(1 + exp(-(score_better - score_worse))) + |theta - theta_0|^2 / (2 variance)
@@ -55,25 +56,24 @@ class PRO:
     curvature of each column, which takes a fifth of the evaluations on counts of n-grams.
     """
 
-    gamma: int = 5000
-    xi: int = 50
-    alpha: float = 0.05
-    variance: float | None = None
-    rounds: int = 1
-    iterations: int = 100
-    tolerance: float = 1e-5
-    dense: bool | None = True
-    start: dict[str, float] | None = None
-    patience: int = 1
-    seed: int = 1
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    gamma: int = parameter(5000, "pairs drawn from each list", least=1)
+    xi: int = parameter(50, "pairs kept of each list", least=1)
+    alpha: float = parameter(0.05, "least difference of losses, a share of their mean range in a list", least=0)
+    variance: float | None = parameter(
+        None, "of the prior, in units of dense features of unit spread within lists (None: chosen)", above=0
+    )
+    rounds: int = parameter(1, "how often pairs are drawn; the weights are averaged", least=1)
+    iterations: int = parameter(100, "of L-BFGS, at most", least=1)
+    tolerance: float = parameter(1e-5, "relative change of the value at which L-BFGS stops", above=0)
+    dense: bool | None = parameter(True, "whether to learn weights of dense features (None: without sparse ones)")
+    start: dict[str, float] | None = parameter(None, "weights of the base score, in the features' own units")
+    patience: int = parameter(1, "variances without a better score that end the search", least=1)
+    seed: int = parameter(1, "of the pairs, and of the lists left out")
 
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        self._check()
+        check(self)
         lists = sparse_lists(corpus, "PRO", heldout, start=self.start, dense=self.dense, threads=self.threads)
         rows = informative(lists)
         judge, taught, label = judge_of(self.seed, lists, rows, heldout)
@@ -96,17 +96,6 @@ class PRO:
         if not self.result_.converged:
             warnings.warn(self.result_.message, ConvergenceWarning, stacklevel=3)
         return lists.finish(self, values, heldout)
-
-    def _check(self) -> None:
-        for name in ("gamma", "xi", "rounds", "iterations", "patience"):
-            if not getattr(self, name) >= 1:
-                raise ParameterError(f"'{name}' of PRO must be >= 1, got {getattr(self, name)}")
-        if not self.tolerance > 0:
-            raise ParameterError(f"'tolerance' of PRO must be > 0, got {self.tolerance}")
-        if not self.alpha >= 0:
-            raise ParameterError(f"'alpha' of PRO must be >= 0, got {self.alpha}")
-        if self.variance is not None and not self.variance > 0:
-            raise ParameterError(f"'variance' of PRO must be > 0, got {self.variance}")
 
 
 class _Search:

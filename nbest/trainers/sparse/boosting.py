@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import ParameterError
+from nbest.base.parameters import check, parameter
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
@@ -19,13 +18,14 @@ from nbest.trainers.sparse.base import SparseLists, sparse_lists
 from nbest.trainers.sparse.boosting_descent import Descent
 from nbest.trainers.sparse.boosting_kernels import choose_again, line_step
 from nbest.trainers.sparse.boosting_pairs import Pairs, pairs_of
+from nbest.trainers.trainer import Trainer
 
 _TINY = np.log(1e-12)  # a loss whose logarithm is this far below that of the first one is as good as 0
 _FINITE = 1e-9  # smoothing of the factor of base scores: they differ in every pair, it only keeps the factor finite
 
 
 @dataclass
-class Boosting:
+class Boosting(Trainer):
     """Lowers the exponential loss of all pairs of a gold hypothesis and a worse one, by one feature a round.
 
         loss = 1/S sum_i sum_j s_ij exp(-(score(gold_i) - score(ij))) + penalty / 2 sum_d weight_d^2
@@ -50,22 +50,24 @@ class Boosting:
     Cost of a round: the features of the pairs in which the chosen one differs. Deterministic.
     """
 
-    rounds: int = 20_000
-    smoothing: float = 10.0
-    penalty: float = 0.0
-    weighted: bool = False
-    start: dict[str, float] | None = None
-    dense: bool | None = None
-    patience: int | None = 2000
-    tolerance: float = 1e-6
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    rounds: int = parameter(20_000, "rounds at most, each takes one feature", least=1)
+    smoothing: float = parameter(
+        10.0,
+        "pairs for and against every feature already; without them a step of a feature of gold only is infinite",
+        above=0,
+        finite=True,
+    )
+    penalty: float = parameter(0.0, "of the squares of learnt weights", least=0, finite=True)
+    weighted: bool = parameter(False, "whether pairs count by the difference of their losses")
+    start: dict[str, float] | None = parameter(None, "weights of the base score, in the features' own units")
+    dense: bool | None = parameter(None, "whether to learn weights of dense features (None: without sparse ones)")
+    patience: int | None = parameter(2000, "rounds without a better held-out score that end the training", least=1)
+    tolerance: float = parameter(1e-6, "least share by which a round must lower the loss", least=0, finite=True)
 
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        self._check()
+        check(self)
         lists = sparse_lists(corpus, "Boosting", heldout, start=self.start, dense=self.dense, threads=self.threads)
         lists, self.result_ = self._learn(lists, heldout)
         return lists.finish(self, self.result_.weights, heldout)
@@ -79,17 +81,6 @@ class Boosting:
         margins = lists.base[pairs.golds] - lists.base[pairs.others]
         descent = Descent(pairs, margins, self.smoothing / len(margins), self.penalty, self.threads)
         return lists, self._descend(descent, lists, held)
-
-    def _check(self) -> None:
-        for name, least in (("rounds", 1), ("patience", 1), ("penalty", 0.0), ("tolerance", 0.0)):
-            value = getattr(self, name)
-            if value is not None and not least <= value < np.inf:
-                raise ParameterError(f"{name!r} of Boosting must be >= {least} and finite, got {value}")
-        if not 0 < self.smoothing < np.inf:
-            raise ParameterError(
-                f"'smoothing' of Boosting must be > 0 and finite, got {self.smoothing}; "
-                "without it the step of a feature that only gold hypotheses have is infinite"
-            )
 
     def _descend(self, descent: Descent, lists: SparseLists, held: _Choice | None) -> Result:
         """Rounds until one of the reasons to stop; the weights of the best one."""

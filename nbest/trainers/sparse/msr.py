@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from nbest.base.errors import ParameterError
+from nbest.base.parameters import check, parameter
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel, segments
 from nbest.corpus import NBest
@@ -20,13 +19,14 @@ from nbest.optimisers.result import Result
 from nbest.trainers.lists import on_lists
 from nbest.trainers.sparse.base import SparseLists, sparse_lists
 from nbest.trainers.sparse.msr_selection import MeanCorrelation, ModelCorrelation, Selection, candidates, ranking
+from nbest.trainers.trainer import Trainer
 
 _LIMIT, _LIMIT_HELD = 2_000, 10_000  # features to take without and with held-out lists
 _BEYOND = 0.1  # past the outermost cut where smoothing is 0, in units of the spread of base scores
 
 
 @dataclass
-class MSR:
+class MSR(Trainer):
     """Adds features one by one to a base model, each at the weight that makes the sample risk least.
 
     Yuan, Gao & Bu (2007), after Gao et al. (2005). The sample risk is the loss of the chosen hypotheses in all (eq. 4),
@@ -39,52 +39,49 @@ class MSR:
     Differs from the paper: any metric; real-valued features; b in units of the spread of base scores; features without
     any effect alone are never taken; which interval wins is said at `nbest.lines.sparse_lines.SparseLines`.
     Cost: two passes over the features for the index, one over the index for E, then only the lists of each feature.
-
-    alpha      how much the effect counts against the correlation, from 0 to 1; the paper: 0.7 to 0.8 (MSR-II: to 0.9)
-    limit      L, how many features are taken; None: 10,000 with held-out lists, which choose how many of them to keep,
-               and 2,000 without
-    window     N, how many compete in a step
-    smoothing  b of eq. 5, in standard deviations of the base scores within lists for each unit of a feature (of a
-               dense one: for each of its standard deviations); 0: the middle of the best interval
-    passes     how often the weights are searched; from the second pass on in the order in which they were taken
-    start      weights of the base model, in the features' own units; default: 1 for the only dense feature beside
-               sparse ones; several are tuned by MERT; without sparse features the best dense one alone
-    seed       kept in the model; nothing is random
     """
 
-    alpha: float = 0.8
-    limit: int | None = None
-    window: int = 1000
-    smoothing: float = 0.1
-    passes: int = 1
-    start: dict[str, float] | None = None
-    seed: int = 1
-    threads: int | None = field(default=None, repr=False)
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
-    result_: Result | None = field(default=None, init=False, repr=False)
+    alpha: float = parameter(
+        0.8,
+        "how much the effect counts against the correlation; paper: 0.7 to 0.8 (MSR-II: to 0.9)",
+        least=0,
+        most=1,
+    )
+    limit: int | None = parameter(
+        None,
+        "L, how many features are taken (None: 2,000; 10,000 with held-out lists, which choose how many to keep)",
+        least=1,
+    )
+    window: int = parameter(1000, "N, how many compete in a step", least=1)
+    smoothing: float = parameter(
+        0.1,
+        "b of eq. 5, in standard deviations of the base scores within lists for each unit of a feature (of a dense "
+        "one: for each of its standard deviations); 0: the middle of the best interval",
+        least=0,
+        finite=True,
+    )
+    passes: int = parameter(
+        1, "how often the weights are searched; from the second pass on in the order in which they were taken", least=1
+    )
+    start: dict[str, float] | None = parameter(
+        None,
+        "weights of the base model, in the features' own units (None: 1 for the only dense feature beside sparse ones; "
+        "several are tuned by MERT; without sparse features the best dense one alone)",
+    )
+    seed: int = parameter(1, "kept in the model; nothing is random")
 
     selection: ClassVar[type[Selection]] = MeanCorrelation
 
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; held-out ones choose the number of steps."""
-        self._check()
+        check(self)
         limit = self.limit or (_LIMIT if heldout is None else _LIMIT_HELD)
         threads = parallel.thread_count(self.threads)
         lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start, threads=threads)
         run = _Run(self, lists, heldout, threads, limit)
         values, self.result_ = run.values(), run.result()
         return lists.finish(self, values, heldout)
-
-    def _check(self) -> None:
-        name = type(self).__name__
-        if not 0 <= self.alpha <= 1:
-            raise ParameterError(f"'alpha' of {name} must be from 0 to 1, got {self.alpha}")
-        for setting in ("limit", "window", "passes"):
-            if getattr(self, setting) is not None and getattr(self, setting) < 1:
-                raise ParameterError(f"'{setting}' of {name} must be >= 1, got {getattr(self, setting)}")
-        if not 0 <= self.smoothing < np.inf:
-            raise ParameterError(f"'smoothing' of {name} must be a finite number >= 0, got {self.smoothing}")
 
 
 @dataclass
