@@ -64,7 +64,8 @@ class Rule:
             return None if value in choices else self.words()
         if not number:
             return None
-        if isinstance(value, Integral) and self.least is not None and self.below is None:
+        whole = isinstance(value, Integral)
+        if whole and self.least is not None and self.below is None:
             most = MOST if self.most is None else int(self.most)
             return f">= {self.least:g}" if value < self.least else f"<= {most}" if value > most else None
         return None if self._holds(value) else self.words()

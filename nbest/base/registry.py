@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar, cast
@@ -17,7 +17,7 @@ class PluginWarning(UserWarning):
     """A plug-in could not be loaded and is left out."""
 
 
-class Registry(Mapping[str, T], Generic[T]):
+class Registry(MutableMapping[str, T], Generic[T]):
     """A family: names and the things they stand for, in their order, then those of other packages.
 
     A thing is given itself, or as "module:name" within the `room` (a package), which is imported when it is asked for.
@@ -37,6 +37,12 @@ class Registry(Mapping[str, T], Generic[T]):
             module, _, attribute = thing.partition(":")
             thing = self._things[name] = cast(T, getattr(import_module(f"{self._room}.{module}"), attribute))
         return thing
+
+    def __setitem__(self, name: str, thing: T) -> None:
+        self._things[name] = thing
+
+    def __delitem__(self, name: str) -> None:
+        del self._things[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._all()))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any
 
+from nbest.base.registry import Registry
 from nbest.base.types import Ints
 from nbest.corpus import NBest
 from nbest.decisions.consensus import consensus
@@ -14,12 +15,16 @@ from nbest.decisions.onebest import first, one_best
 from nbest.decisions.oracle import corpus_oracle, oracle, random_score
 from nbest.model.loglinear import LogLinear
 
-DECISIONS: dict[str, Callable[..., Ints]] = {
-    "1best": one_best,
-    "consensus": consensus,
-    "first": first,
-    "mbr": mbr,
-}
+DECISIONS: Registry[Callable[..., Ints]] = Registry(
+    "decision",
+    {
+        "1best": one_best,
+        "consensus": consensus,
+        "first": first,
+        "mbr": mbr,
+    },
+    group="nbest.decisions",
+)
 """Decisions by the name used on the command line: `(model, corpus, **options) -> choice`. What else a decision takes
 (gain, gamma, evidence, order, forests, progress) are its keywords; `model: ... | None` says that it needs none."""
 

@@ -12,6 +12,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from nbest.base.errors import NbestError, ParameterError, look_up
+from nbest.base.registry import Registry
 from nbest.corpus import NBest
 from nbest.corpus.contract import C, Corpus, need_corpus, need_lists
 from nbest.features.bins import Bins, bins, seed_weights
@@ -26,18 +27,22 @@ from nbest.features.options import check_options
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, frequency, length, rank
 
-FEATURES: dict[str, Callable[..., NBest]] = {
-    "agreement": agreement,
-    "bins": bins,
-    "frequency": frequency,
-    "gaussians": gaussians,
-    "length": length,
-    "lm": lm,
-    "lowdim": lowdim,
-    "ngrams": ngrams,
-    "pairs": pairs,
-    "rank": rank,
-}
+FEATURES: Registry[Callable[..., NBest]] = Registry(
+    "feature",
+    {
+        "agreement": agreement,
+        "bins": bins,
+        "frequency": frequency,
+        "gaussians": gaussians,
+        "length": length,
+        "lm": lm,
+        "lowdim": lowdim,
+        "ngrams": ngrams,
+        "pairs": pairs,
+        "rank": rank,
+    },
+    group="nbest.features",
+)
 """Features that can be added to any lists, by the name used on the command line."""
 
 

@@ -17,6 +17,7 @@ from nbest.base.errors import (
     need_kind,
 )
 from nbest.base.files import read_bytes
+from nbest.base.registry import Registry
 from nbest.corpus import Forests, NBest
 from nbest.formats.forests import cdec, moses_hypergraph, slf, travatar
 from nbest.formats.forests import jsonl as forest_jsonl
@@ -40,8 +41,12 @@ _MODULES = (jsonl, fairseq, espnet, kaldi, hyporadise, mlm_scoring, wenet, flat,
 """In the order they are tried: the surest first."""
 _FOREST_MODULES = (forest_jsonl, travatar, cdec, moses_hypergraph, slf)
 
-FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
-FOREST_FORMATS: dict[str, ForestFormat] = {module.FORMAT.name: module.FORMAT for module in _FOREST_MODULES}
+FORMATS: Registry[Format] = Registry(
+    "format", {module.FORMAT.name: module.FORMAT for module in _MODULES}, group="nbest.formats"
+)
+FOREST_FORMATS: Registry[ForestFormat] = Registry(
+    "format", {module.FORMAT.name: module.FORMAT for module in _FOREST_MODULES}, group="nbest.forest_formats"
+)
 
 __all__ = [
     "FOREST_FORMATS",

@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from nbest.base.errors import ParameterError, _known, look_up
+from nbest.base.registry import Registry
 from nbest.metrics.accuracy import Exact, TokenAccuracy
 from nbest.metrics.attachment import LAS, UAS
 from nbest.metrics.bleu import BLEU
@@ -18,22 +19,26 @@ from nbest.metrics.elements import F1, Precision, Recall
 from nbest.metrics.external import External
 from nbest.metrics.ter import TER
 
-METRICS: dict[str, type] = {
-    "bleu": BLEU,
-    "chrf": CHRF,
-    "chrf++": CHRFPlusPlus,
-    "ter": TER,
-    "wer": WER,
-    "cer": CER,
-    "exact": Exact,
-    "accuracy": TokenAccuracy,
-    "precision": Precision,
-    "recall": Recall,
-    "f1": F1,
-    "las": LAS,
-    "uas": UAS,
-    "external": External,
-}
+METRICS: Registry[type] = Registry(
+    "metric",
+    {
+        "bleu": BLEU,
+        "chrf": CHRF,
+        "chrf++": CHRFPlusPlus,
+        "ter": TER,
+        "wer": WER,
+        "cer": CER,
+        "exact": Exact,
+        "accuracy": TokenAccuracy,
+        "precision": Precision,
+        "recall": Recall,
+        "f1": F1,
+        "las": LAS,
+        "uas": UAS,
+        "external": External,
+    },
+    group="nbest.metrics",
+)
 """Metrics by the name used on the command line."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbest.base.registry import Registry
 from nbest.objectives.backends import BACKENDS
 from nbest.objectives.cobleu import CoBLEU
 from nbest.objectives.likelihood import Likelihood
@@ -10,7 +11,7 @@ from nbest.objectives.penalties import NO_PENALTY, PENALTIES, Quadratic, SparseO
 from nbest.objectives.risk import Risk
 from nbest.objectives.shard import Shard, scales
 
-OBJECTIVES: dict[str, type] = {"cobleu": CoBLEU, "likelihood": Likelihood, "risk": Risk}
+OBJECTIVES: Registry[type] = Registry("objective", {"cobleu": CoBLEU, "likelihood": Likelihood, "risk": Risk})
 """Objectives by name."""
 
 __all__ = [

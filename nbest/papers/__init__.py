@@ -3,28 +3,29 @@ and one line here."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from nbest.base.errors import look_up
+from nbest.base.registry import Registry
 
 if TYPE_CHECKING:
     from nbest.papers.run import Paper
 
-PAPERS = {
-    "jagarlamudi-2012": "jagarlamudi",
-    "nguyen-2007": "nguyen",
-    "pauls-2009": "pauls",
-    "smith-eisner-2006": "smith_eisner",
-    "yuan-2007": "yuan",
-}
-"""Modules by the name of the paper on the command line; each has a `PAPER`."""
+PAPERS: Registry[Paper] = Registry(
+    "paper",
+    {
+        "jagarlamudi-2012": "jagarlamudi.paper:PAPER",
+        "nguyen-2007": "nguyen.paper:PAPER",
+        "pauls-2009": "pauls.paper:PAPER",
+        "smith-eisner-2006": "smith_eisner.paper:PAPER",
+        "yuan-2007": "yuan.paper:PAPER",
+    },
+    room=__name__,
+)
+"""Papers by their name on the command line; a module is imported when its paper is asked for."""
 
 __all__ = ["PAPERS", "paper"]
 
 
 def paper(name: str) -> Paper:
     """A paper by its name; its module is imported only now."""
-    module = look_up(PAPERS, name, "paper")
-    found: Paper = import_module(f"nbest.papers.{module}.paper").PAPER
-    return found
+    return PAPERS.look_up(name)

@@ -6,6 +6,7 @@ Adding one is one file and one line of `STUDIES`: the command is made of its sig
 
 from collections.abc import Callable
 
+from nbest.base.registry import Registry
 from nbest.studies.alpha import Alpha, alpha
 from nbest.studies.annealing import Annealing, annealing
 from nbest.studies.base import Study
@@ -18,18 +19,22 @@ from nbest.studies.sharpness import Sharpness, sharpness
 from nbest.studies.starts import Starts, starts
 from nbest.studies.surface import Surface, surface
 
-STUDIES: dict[str, Callable[..., Study]] = {
-    "alpha": alpha,
-    "annealing": annealing,
-    "bins": bins,
-    "consensus": consensus,
-    "learning": learning,
-    "path": path,
-    "settings": curves,
-    "sharpness": sharpness,
-    "starts": starts,
-    "surface": surface,
-}
+STUDIES: Registry[Callable[..., Study]] = Registry(
+    "study",
+    {
+        "alpha": alpha,
+        "annealing": annealing,
+        "bins": bins,
+        "consensus": consensus,
+        "learning": learning,
+        "path": path,
+        "settings": curves,
+        "sharpness": sharpness,
+        "starts": starts,
+        "surface": surface,
+    },
+    group="nbest.studies",
+)
 """Studies by the name used on the command line."""
 
 __all__ = [

@@ -3,6 +3,7 @@
 Adding one is one file and one line of `TRAINERS`; `nbest.testing.check_trainer` tests it.
 """
 
+from nbest.base.registry import Registry
 from nbest.trainers.dense.cobleu import MaxCoBLEU
 from nbest.trainers.dense.likelihood import MaxLikelihood
 from nbest.trainers.dense.mert import MERT
@@ -16,22 +17,26 @@ from nbest.trainers.online.pro import PRO
 from nbest.trainers.sparse.boosting import Boosting
 from nbest.trainers.sparse.msr import MSR, MSR2
 
-TRAINERS: dict[str, type] = {
-    "boosting": Boosting,
-    "cobleu": MaxCoBLEU,
-    "grid": GridSearch,
-    "likelihood": MaxLikelihood,
-    "lowdim": LowDim,
-    "mert": MERT,
-    "mira": MIRA,
-    "msr": MSR,
-    "msr2": MSR2,
-    "perceptron": AveragedPerceptron,
-    "pro": PRO,
-    "random": RandomSearch,
-    "risk": MinRisk,
-    "softbleu": SoftBLEU,
-}
+TRAINERS: Registry[type] = Registry(
+    "method",
+    {
+        "boosting": Boosting,
+        "cobleu": MaxCoBLEU,
+        "grid": GridSearch,
+        "likelihood": MaxLikelihood,
+        "lowdim": LowDim,
+        "mert": MERT,
+        "mira": MIRA,
+        "msr": MSR,
+        "msr2": MSR2,
+        "perceptron": AveragedPerceptron,
+        "pro": PRO,
+        "random": RandomSearch,
+        "risk": MinRisk,
+        "softbleu": SoftBLEU,
+    },
+    group="nbest.trainers",
+)
 """Trainers by the name used on the command line."""
 
 __all__ = [
