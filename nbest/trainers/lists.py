@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.parameters import check
 from nbest.corpus import Forests, NBest, merge
 from nbest.corpus.contract import Corpus, no_answer, signature_of
 from nbest.decisions.chosen import best_lists, score_of
@@ -24,10 +25,11 @@ Fit = Callable[..., LogLinear]
 
 
 def on_lists(fit: Fit) -> Fit:
-    """Let the `fit` of a trainer of lists take forests too."""
+    """Let the `fit` of a trainer of lists take forests too, and check its parameters."""
 
     @wraps(fit)
     def either(self: Any, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
+        check(self)
         return fit_on_lists(corpus, self, fit, heldout)
 
     return either

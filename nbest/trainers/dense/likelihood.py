@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest.base.parameters import check, parameter
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
@@ -33,7 +33,6 @@ class MaxLikelihood(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        check(self)
         problem = prepare(corpus, "MaxLikelihood", heldout, sparse=True)
         shards, objective = problem.shards(), Likelihood(Quadratic(self._variances(problem.names)))
         start = np.zeros(len(problem.names))

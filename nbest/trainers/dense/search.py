@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from nbest.base.errors import ParameterError, _known
-from nbest.base.parameters import check, parameter
+from nbest.base.parameters import parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Floats
 from nbest.corpus import NBest
@@ -45,7 +45,6 @@ class GridSearch(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        check(self)
         problem = prepare(corpus, "GridSearch", heldout)
         if not self.low < self.high:
             raise ParameterError(f"GridSearch needs 'low' < 'high', got {self.low} and {self.high}")
@@ -99,7 +98,6 @@ class RandomSearch(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        check(self)
         problem = prepare(corpus, "RandomSearch", heldout)
         rng = generator(self.seed)
         drawn = (rng.uniform(-1.0, 1.0, len(problem.names)) for _ in range(self.trials))

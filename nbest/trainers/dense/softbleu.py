@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from nbest.base.parameters import check, parameter
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats
 from nbest.compute.executors import executor_of
 from nbest.corpus import NBest
@@ -48,7 +48,6 @@ class SoftBLEU(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; of all points visited the best held-out one is taken, if given."""
-        check(self)
         problem = prepare(corpus, "SoftBLEU", heldout, sparse=True)
         problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
         shards, executor = problem.shards(), executor_of(self.threads)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.parameters import check
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
@@ -114,7 +113,6 @@ def fit_online(
     all lists are trained on for as many rounds; with dense features only, or few lists, on the lists themselves.
     Cost: a pass over the matrix a round, and another to score it.
     """
-    check(trainer)
     name = type(trainer).__name__
     lists = sparse_lists(corpus, name, heldout, start=trainer.start, dense=trainer.dense, threads=trainer.threads)
     rows = informative(lists)

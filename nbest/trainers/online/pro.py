@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ConvergenceWarning
-from nbest.base.parameters import check, parameter
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import each, most
@@ -73,7 +73,6 @@ class PRO(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        check(self)
         lists = sparse_lists(corpus, "PRO", heldout, start=self.start, dense=self.dense, threads=self.threads)
         rows = informative(lists)
         judge, taught, label = judge_of(self.seed, lists, rows, heldout)

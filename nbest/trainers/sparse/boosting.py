@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.parameters import check, parameter
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
@@ -67,7 +67,6 @@ class Boosting(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        check(self)
         lists = sparse_lists(corpus, "Boosting", heldout, start=self.start, dense=self.dense, threads=self.threads)
         lists, self.result_ = self._learn(lists, heldout)
         return lists.finish(self, self.result_.weights, heldout)

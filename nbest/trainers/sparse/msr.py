@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nbest.base.parameters import check, parameter
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel, segments
 from nbest.corpus import NBest
@@ -75,7 +75,6 @@ class MSR(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; held-out ones choose the number of steps."""
-        check(self)
         limit = self.limit or (_LIMIT if heldout is None else _LIMIT_HELD)
         threads = parallel.thread_count(self.threads)
         lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start, threads=threads)
