@@ -10,6 +10,7 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
 from nbest.base.types import Floats, References
+from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.corpus.recipes import same_recipe
 
@@ -141,6 +142,19 @@ class Container:
         """The fields that belong to segments, for these segments."""
         given = {name: getattr(self, name) for name in ("ids", "references", "sources")}
         return {name: None if value is None else tuple(value[i] for i in chosen) for name, value in given.items()}
+
+    def between(self, low: int, high: int) -> Self:
+        """The segments from `low` to before `high`."""
+        raise NotImplementedError
+
+    def shards(self, block: int | None = None) -> list[Self]:
+        """The corpus cut after every `block` segments (default `BLOCK`); made once, itself where there is one only."""
+        cuts = blocks(len(self), block)
+        if len(cuts) == 1:
+            return [self]
+        if self.__dict__.get("_cut", ((), ()))[0] != cuts:
+            self.__dict__["_cut"] = cuts, [self.between(*ends) for ends in cuts]
+        return list(self.__dict__["_cut"][1])
 
     def _replaced(self, **changes: Any) -> Self:
         return replace(self, **changes)  # type: ignore[type-var]

@@ -13,7 +13,6 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
-from nbest.corpus.blocks import blocks
 from nbest.corpus.container import (
     Container,
     Said,
@@ -181,10 +180,9 @@ class Forests(Container):
             **self.of_segments(chosen),
         )
 
-    def shards(self, block: int | None = None) -> list[Forests]:
-        """The forests cut after every `block` of them (default `BLOCK`)."""
-        cuts = blocks(len(self), block)
-        return [self] if len(cuts) == 1 else [self.select(np.arange(*ends)) for ends in cuts]
+    def between(self, low: int, high: int) -> Forests:
+        """The forests from `low` to before `high`."""
+        return self.select(np.arange(low, high))
 
     def edge_fields(self, edges: Ints) -> dict[str, Any]:
         """The fields that hold edges (tails, features, symbols), for these edges."""

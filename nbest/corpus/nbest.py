@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,7 +13,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
-from nbest.corpus.blocks import blocks
+from nbest.compute.executors import current
 from nbest.corpus.container import (
     Container,
     Said,
@@ -126,11 +127,11 @@ class NBest(Container):
 
     def with_metric(self, metric: Metric, references: References | None = None) -> NBest:
         """The same lists with the statistics of `metric` against `references` (its own when none are given)."""
-        corpus, references = self.to_measure(metric, references)
+        corpus, _ = self.to_measure(metric, references)
         if corpus.texts is None:
             raise CapabilityError(f"{metric.name} needs the texts of the hypotheses and these lists carry none")
-        stats = metric.stats(corpus.texts, corpus.offsets, references)
-        return replace(corpus, stats=stats, metric=metric)
+        found = current().map(partial(_measured, metric), corpus.shards())
+        return replace(corpus, stats=found[0] if len(found) == 1 else np.concatenate(found), metric=metric)
 
     def totals(self, choice: Ints) -> Floats:
         """[M] statistics of one choice a segment: flat hypothesis indices, -1 where a list is empty."""
@@ -174,12 +175,8 @@ class NBest(Container):
             **self.of_segments(chosen),
         )
 
-    def shards(self, block: int | None = None) -> list[NBest]:
-        """The lists cut after every `block` segments (default `BLOCK`); parts share their arrays with these lists."""
-        cuts = blocks(len(self), block)
-        return [self] if len(cuts) == 1 else [self._between(*ends) for ends in cuts]
-
-    def _between(self, low: int, high: int) -> NBest:
+    def between(self, low: int, high: int) -> NBest:
+        """The segments from `low` to before `high`; their arrays are views of these."""
         rows = slice(*self.offsets[[low, high]].tolist())
         return replace(
             self,
@@ -232,6 +229,13 @@ class NBest(Container):
 
     def _said_of(self, names: Sequence[str]) -> dict[str, Any]:
         return {"origins": {name: origin for name, origin in self.origins.items() if name in names}}
+
+
+def _measured(metric: Metric, part: NBest) -> Floats:
+    """[H, M] statistics of a shard."""
+    assert part.texts is not None
+    assert part.references is not None
+    return metric.stats(part.texts, part.offsets, part.references)
 
 
 def _checked(names: Sequence[str], dense: tuple[str, ...]) -> _CheckedNames:

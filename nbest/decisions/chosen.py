@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import partial, singledispatch
 
 import numpy as np
 
 from nbest.base.types import Floats
+from nbest.compute.executors import current
 from nbest.compute.jets import expand
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
@@ -38,20 +39,30 @@ def _(corpus: Forests, model: LogLinear, k: int) -> tuple[NBest, Forests]:
     return kbest(corpus, model.edge_scores(corpus), k, distinct=k > 1).lists(), corpus
 
 
-@singledispatch
 def score_of(corpus: Corpus, model: LogLinear) -> float:
     """The metric of what a model chooses: hypotheses of lists, or derivations of forests."""
-    raise no_answer("score_of", corpus)
+    return float(corpus.need_metric().score(_all_totals(corpus, model)))
 
 
-@score_of.register(NBest)
-def _(corpus: NBest, model: LogLinear) -> float:
-    return corpus.score(model.predict(corpus))
+def _all_totals(corpus: Corpus, model: LogLinear) -> Floats:
+    return np.sum(current().map(partial(_chosen_totals, model=model), corpus.shards()), axis=0)
 
 
-@score_of.register(Forests)
-def _(corpus: Forests, model: LogLinear) -> float:
-    return _score_of_first(best_lists(corpus, model, 1)[0])
+@singledispatch
+def _chosen_totals(part: Corpus, model: LogLinear) -> Floats:
+    """[M] statistics of what a model chooses in a shard."""
+    raise no_answer("score_of", part)
+
+
+@_chosen_totals.register(NBest)
+def _(part: NBest, model: LogLinear) -> Floats:
+    return part.totals(model.predict(part))
+
+
+@_chosen_totals.register(Forests)
+def _(part: Forests, model: LogLinear) -> Floats:
+    lists, _ = best_lists(part, model, 1)
+    return lists.totals(first(None, lists))
 
 
 @singledispatch
@@ -62,7 +73,7 @@ def totals_of(corpus: Corpus, model: LogLinear, stats: Floats) -> Floats:
 
 @totals_of.register(NBest)
 def _(corpus: NBest, model: LogLinear, stats: Floats) -> Floats:
-    return corpus.totals(model.predict(corpus))
+    return _all_totals(corpus, model)
 
 
 @totals_of.register(Forests)

@@ -1,0 +1,110 @@
+"""Any executor gives the same bits, wherever the shards are; and many shards what one shard gives, up to rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nbest
+from nbest.compute.executors import Serial, Threads, using
+from nbest.corpus import blocks
+from nbest.decisions import consensus, mbr, one_best
+from nbest.decisions.chosen import score_of
+from nbest.features.kernels.gaussians import GaussianKernels
+from nbest.features.standardise import corpus_scale, within_scale
+from nbest.lines.forests import lines_of
+from nbest.metrics import BLEU
+from nbest.testing import toy_forests, toy_lists
+from tests.compute.elsewhere import Elsewhere
+
+
+def lists(**options):
+    return toy_lists(4, noise=0.4, metric=BLEU(tokenize="none", max_ngram_order=2), segments_=20, **options)
+
+
+def forests():
+    return toy_forests(4, forests=10, limit=100).with_metric(BLEU(tokenize="none", max_ngram_order=2))
+
+
+def weights_of(model):
+    return np.array(list(model.weights.values())), model.gamma
+
+
+def along(corpus):
+    lines = lines_of(corpus, corpus.features)
+    start, direction = np.array([0.3, -1.0, 0.5]), np.array([1.0, 0.5, -0.2])
+    scores = lines.scores(start)
+    step = lines.search(scores, direction, (-2.0, 3.0))
+    return *lines.intervals(scores, direction), lines.moved(scores, direction, step.x), step.x, step.value
+
+
+MODEL = nbest.LogLinear({"first": 0.7, "second": -0.2, "third": 1.1})
+FOREST_MODEL = nbest.LogLinear(dict(zip(forests().feature_names, (0.7, -0.2, 1.1), strict=True)))
+PASSES = {
+    "statistics": lambda: lists().with_metric(nbest.CHRF()).stats,
+    "scales of lists": lambda: (within_scale(lists()), corpus_scale(lists(), within_scale(lists()))),
+    "scales of forests": lambda: (within_scale(forests()), corpus_scale(forests(), within_scale(forests()))),
+    "lines of lists": lambda: along(lists()),
+    "lines of forests": lambda: along(forests()),
+    "likelihood": lambda: weights_of(nbest.MaxLikelihood().fit(lists())),
+    "likelihood, sparse": lambda: weights_of(nbest.MaxLikelihood().fit(lists(sparse=True))),
+    "risk": lambda: weights_of(nbest.MinRisk(t0=0.5, t1=0.25, iterations=5).fit(lists(), lists())),
+    "risk of forests": lambda: weights_of(nbest.MinRisk(t0=0.5, t1=0.25, iterations=5).fit(forests())),
+    "softbleu": lambda: weights_of(nbest.SoftBLEU(iterations=10, prior="sparse").fit(lists(sparse=True))),
+    "cobleu": lambda: weights_of(nbest.TRAINERS["cobleu"](iterations=10).fit(forests())),
+    "mert": lambda: weights_of(nbest.MERT(restarts=2, hops=1).fit(lists())),
+    "mert of forests": lambda: weights_of(nbest.MERT(restarts=2, hops=1).fit(forests())),
+    "kernels": lambda: GaussianKernels().fit_ml(lists(), 3)["means"],
+    "one-best": lambda: one_best(MODEL, lists()),
+    "mbr": lambda: mbr(MODEL, lists()),
+    "consensus": lambda: consensus(MODEL, lists()),
+    "score": lambda: (score_of(lists(), MODEL), score_of(forests(), FOREST_MODEL)),
+}
+
+
+def run(name, executor, monkeypatch, block=3):
+    monkeypatch.setattr(blocks, "BLOCK", block)
+    with using(executor):
+        found = PASSES[name]()
+    return found if isinstance(found, tuple) else (found,)
+
+
+@pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", PASSES)
+def test_any_executor_gives_the_same_bits(name, monkeypatch):
+    expected = run(name, Serial(), monkeypatch)
+    there = [Elsewhere(1), Elsewhere(3, seed=2), Elsewhere(2, loses=0.5)]
+    for executor in (Threads(2), Threads(5), *there):
+        found = run(name, executor, monkeypatch)
+        for one, two in zip(found, expected, strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(two).tobytes(), f"{executor} gives {one}, not {two}"
+    assert all(executor.passes for executor in there), "the pass does not go through the executor"
+    if there[2].kept:  # shards that hold something were there
+        assert there[2].lost > 0
+
+
+@pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", PASSES)
+def test_many_shards_give_what_one_gives(name, monkeypatch):
+    whole = run(name, Serial(), monkeypatch, block=4096)
+    for block in (3, 7):
+        for one, two in zip(run(name, Serial(), monkeypatch, block), whole, strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-6)
+
+
+def test_blocks():
+    assert blocks.blocks(0) == [(0, 0)]
+    assert blocks.blocks(7, 3) == [(0, 3), (3, 6), (6, 7)]
+    assert blocks.blocks(blocks.BLOCK) == [(0, blocks.BLOCK)]
+    assert len(blocks.blocks(blocks.BLOCK + 1)) == 2
+
+
+@pytest.mark.parametrize("make", [lambda: lists(sparse=True), forests, lambda: lists().select([])])
+def test_shards_are_the_segments_in_their_order(make):
+    corpus = make()
+    parts = corpus.shards(3)
+    assert [name for part in parts for name in part.ids] == list(corpus.ids)
+    for number, part in enumerate(parts):
+        assert part == corpus.select(range(3 * number, min(3 * number + 3, len(corpus))))
+    assert corpus.shards() == [corpus]
+    assert corpus.shards(3)[0] is parts[0]
