@@ -74,6 +74,7 @@ def test_commands_on_forests(capfd: pytest.CaptureFixture[str]) -> None:
         "docs/low-dimensional.md",
         "docs/loop.md",
         "docs/parser.md",
+        "docs/report.md",
         "docs/reproduce.md",
         "docs/runs.md",
         "docs/tagger.md",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nbest.base.parameters import parameter
 from nbest.cli import commands as c
+from nbest.papers import PAPERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +27,7 @@ class Reproduce(c.Threads, c.Quiet):
       nbest reproduce smith-eisner-2006 --data data --systems systems -o paper1 --resume
     """
 
-    paper: str = parameter(
-        ..., "smith-eisner-2006, nguyen-2007, yuan-2007, jagarlamudi-2012 or pauls-2009.", flags=("paper",)
-    )
+    paper: str = parameter(..., f"One of {', '.join(PAPERS)}.", flags=("paper",))
     data: str | None = parameter(None, "Folder with the data (docs/reproduce.md says how it is laid out).")
     output: str | None = parameter(None, "Directory of the run (default: the paper's name).", flags=("--output", "-o"))
     quick: bool = parameter(False, "Small: minutes instead of hours.")

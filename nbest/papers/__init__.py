@@ -1,4 +1,4 @@
-"""The papers' tables and figures on real data, one command a paper. `PAPERS` names them all; adding one is one module
+"""The papers' tables and figures on real data, one command a paper. `PAPERS` names them all; adding one is one folder
 and one line here."""
 
 from __future__ import annotations

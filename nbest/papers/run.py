@@ -84,6 +84,13 @@ class Run:
         found = self.place.read(self.place.record(name))
         return None if found is None else dict(found["result"])
 
+    def value(self, name: str, *keys: str) -> Any:
+        """A value within what a step found, None where it is missing."""
+        found: Any = self.result(name)
+        for key in keys:
+            found = None if found is None else found.get(key)
+        return found
+
     def need(self, name: str) -> dict[str, Any]:
         """What a step found that must have been run before; the files that it left are as they were."""
         found = self.place.read(self.place.record(name))

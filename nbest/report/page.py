@@ -32,14 +32,15 @@ def probability(p: float) -> str:
 class Column:
     """The head of a column, and how it shows its values.
 
-    `form` is the format of numbers with a fraction (text or a function); whole numbers are shown as they are. `align`
-    is left or right; by default the first column of a table is to the left and others to the right, where the form
-    of the report has such a default (Markdown leaves it to what shows it).
+    `form` is the format of numbers with a fraction (text or a function), `whole` that of whole numbers. `align` is left
+    or right; by default the first column of a table is to the left and others are to the right, but Markdown leaves it
+    to what shows it.
     """
 
     name: str
     form: str | Callable[[float], str] = SCORE
     unit: str = ""
+    whole: str = ""
     align: str | None = None
 
     @property
@@ -52,7 +53,7 @@ class Column:
         if cell is None or (isinstance(cell, float) and math.isnan(cell)):
             return missing
         if not isinstance(cell, float):
-            return str(cell)
+            return format(cell, self.whole) if isinstance(cell, int) else cell
         return self.form(cell) if callable(self.form) else format(cell, self.form)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import signature_of
 from nbest.features import within_scale
 from nbest.model.loglinear import LogLinear
+from nbest.report import Figure
 from nbest.report.picture import Picture
 from nbest.trainers import TRAINERS
 
@@ -40,9 +41,18 @@ class Study:
 
     name: ClassVar[str] = ""
 
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> Self:
+        """The study again from its fields, as JSON has kept them; where it is not said, higher is better."""
+        return cls(found["metric"], found.get("higher_is_better", True), found["settings"], tuple(found["rows"]))
+
     def picture(self) -> Picture:
         """What the rows look like."""
         raise NotImplementedError
+
+    def figure(self, name: str, title: str) -> Figure:
+        """The picture and its rows for a report."""
+        return Figure(name, title, self.picture(), self.rows)
 
     @property
     def unit(self) -> str:

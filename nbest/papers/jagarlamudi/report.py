@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from nbest.features.lowdim.projections import KINDS
 from nbest.papers.jagarlamudi.rerank import K, Language, penalties
 from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
-from nbest.report import Cell, Figure
+from nbest.report import Cell, Column, Figure
+from nbest.report.page import SCORE
 from nbest.studies.curves import Curves
 
 _ROWS = {
@@ -29,27 +32,29 @@ _ROWS = {
 }
 """Rows of the table of accuracies: step, and part of its result."""
 _LANGUAGES = ("en", "zh", "fr", "sv")
-_PAPER_DEV = {
-    "Baseline": (96.74, 92.55, 96.94, 93.22),
-    "Oracle": (98.85, 98.41, 98.61, 96.96),
-    "Collins (suffix)": (96.66, 93.00, 96.87, 93.50),
-    "Regularized (suffix)": (96.60, 93.12, 96.90, 93.36),
-    "Generative": (96.82, 93.14, 96.97, 93.46),
-    "Softened-Disc": (96.85, 93.14, 97.04, 93.49),
-    "Discriminative": (96.85, 93.17, 97.03, 93.50),
-    "Collins (n-gram)": (96.74, 93.14, 97.06, 93.44),
-    "Regularized (n-gram)": (96.78, 93.14, 97.01, 93.45),
-}
-_PAPER_TEST = {
-    "Baseline": (96.15, 92.31, 97.41, 93.23),
-    "Oracle": (98.39, 98.19, 99.00, 96.48),
-    "Collins (suffix)": (96.06, 92.81, 97.35, 93.44),
-    "Regularized (suffix)": (96.00, 92.88, 97.38, 93.35),
-    "Generative": (96.24, 92.95, 97.43, 93.26),
-    "Softened-Disc": (96.32, 92.87, 97.53, 93.24),
-    "Discriminative": (96.3, 92.91, 97.53, 93.36),
-    "Collins (n-gram)": (96.13, 92.74, 97.54, 93.45),
-    "Regularized (n-gram)": (96.14, 92.80, 97.52, 93.40),
+_PAPER: dict[str, Mapping[str, Sequence[Cell]]] = {
+    "dev": {
+        "Baseline": (96.74, 92.55, 96.94, 93.22),
+        "Oracle": (98.85, 98.41, 98.61, 96.96),
+        "Collins (suffix)": (96.66, 93.00, 96.87, 93.50),
+        "Regularized (suffix)": (96.60, 93.12, 96.90, 93.36),
+        "Generative": (96.82, 93.14, 96.97, 93.46),
+        "Softened-Disc": (96.85, 93.14, 97.04, 93.49),
+        "Discriminative": (96.85, 93.17, 97.03, 93.50),
+        "Collins (n-gram)": (96.74, 93.14, 97.06, 93.44),
+        "Regularized (n-gram)": (96.78, 93.14, 97.01, 93.45),
+    },
+    "test": {
+        "Baseline": (96.15, 92.31, 97.41, 93.23),
+        "Oracle": (98.39, 98.19, 99.00, 96.48),
+        "Collins (suffix)": (96.06, 92.81, 97.35, 93.44),
+        "Regularized (suffix)": (96.00, 92.88, 97.38, 93.35),
+        "Generative": (96.24, 92.95, 97.43, 93.26),
+        "Softened-Disc": (96.32, 92.87, 97.53, 93.24),
+        "Discriminative": (96.3, 92.91, 97.53, 93.36),
+        "Collins (n-gram)": (96.13, 92.74, 97.54, 93.45),
+        "Regularized (n-gram)": (96.14, 92.80, 97.52, 93.40),
+    },
 }
 """Table 2."""
 _PAPER_ALONE = {
@@ -73,95 +78,90 @@ _NOTES = {
 }
 
 
+@dataclass(frozen=True)
+class _Tables:
+    """Tables with one column a language."""
+
+    run: Run
+    languages: Sequence[Language]
+
+    def cells(self, step: str, *keys: str) -> list[Any]:
+        """A value within the result of a step of each language, None where it is missing."""
+        return [self.run.value(f"{language.code}-{step}", *keys) for language in self.languages]
+
+    def table(
+        self,
+        title: str,
+        rows: Sequence[Sequence[Cell]],
+        paper: Mapping[str, Sequence[Cell]] = MappingProxyType({}),
+        *,
+        notes: Sequence[str] = (),
+        form: str = SCORE,
+    ) -> PaperTable:
+        """A table beside the paper's, which shows only the languages of this run."""
+        places = [_LANGUAGES.index(language.code) for language in self.languages]
+        theirs = [[name, *(values[place] for place in places)] for name, values in paper.items()]
+        columns = [Column(language.bank.name, form) for language in self.languages]
+        return PaperTable(title, ["", *columns], rows, theirs, notes=notes)
+
+    def sizes(self) -> PaperTable:
+        """Table 1."""
+        found = {
+            name: self.cells("lists", name) for name in ("sentences", "words", "tags", "folds", "known", "unknown")
+        }
+        for name in ("sentences", "words"):
+            found[name] = [None if each is None else " / ".join(map(str, each.values())) for each in found[name]]
+        labels = {name: f"accuracy of {name} words, test" for name in ("known", "unknown")}
+        rows = [[labels.get(name, name), *cells] for name, cells in found.items()]
+        return self.table("Data: train / dev / test", rows, _PAPER_SIZES)
+
+    def accuracies(self, part: str) -> PaperTable:
+        """Table 2."""
+        rows = [[name, *self.cells(step, *keys, part)] for name, (step, *keys) in _ROWS.items()]
+        return self.table(f"Accuracy of tags on {part}, percent", rows, _PAPER[part], notes=_NOTES[part])
+
+    def significance(self) -> PaperTable:
+        """p-values, which the paper does not have."""
+        rows = [[name, *self.cells(step, *keys, "p")] for name, (step, *keys) in _ROWS.items() if step != "lists"]
+        note = "Paired permutation of sentences on test, two-sided, without a correction for the number of comparisons."
+        return self.table("p against the tagger", rows, notes=[note], form=".4f")
+
+    def without_base(self) -> PaperTable:
+        """Table 3."""
+        rows = [[kind, *self.cells(kind, "alone", "test")] for kind in KINDS]
+        note = "The same projections as above, without the tagger's score."
+        return self.table("Accuracy on test without the tagger's score", rows, _PAPER_ALONE, notes=[note])
+
+    def settings(self) -> PaperTable:
+        """What was chosen, and of what."""
+        rows = [self._chosen(kind, f"{kind}: tau, lambda, k, w", "tau", "lam", "k", "w") for kind in KINDS]
+        for features in ("pairs", "ngrams", "both"):
+            for name in ("boosting", "regularised"):
+                said = f"{name}, {features}: penalty, features weighed, of"
+                rows.append(self._chosen(f"{name}-{features}", said, "penalty", "features", "columns"))
+        notes = [f"{each.bank.name}: tried {_tried(each)}." for each in self.languages]
+        notes.append("The paper's best for English, discriminative: tau 0.95, lambda 0.3, k 75.")
+        return self.table("Settings chosen on dev", rows, notes=notes)
+
+    def _chosen(self, step: str, said: str, *names: str) -> list[Cell]:
+        found = self.cells(step, "chosen")
+        return [
+            said,
+            *(None if each is None else ", ".join(_number(each.get(name)) for name in names) for each in found),
+        ]
+
+
 def report(run: Run, languages: Sequence[Language]) -> Report:
     """Tables and figures of what was done so far."""
-    tables = [_sizes(run, languages), _accuracies(run, languages, "test"), _accuracies(run, languages, "dev")]
-    tables += [_significance(run, languages), _without_base(run, languages), _settings(run, languages)]
+    of = _Tables(run, languages)
+    tables = [of.sizes(), of.accuracies("test"), of.accuracies("dev")]
+    tables += [of.significance(), of.without_base(), of.settings()]
     figures = [figure for language in languages for figure in _figures(run, language)]
     return Report(tables, figures, _differences(run))
 
 
-def _of(run: Run, language: Language, step: str, *parts: str) -> dict[str, Any] | None:
-    """Part of the result of a step of a language, None where it was not run."""
-    found = run.result(f"{language.code}-{step}")
-    for part in parts:
-        found = None if found is None else found[part]
-    return found
-
-
-def _get(found: Mapping[str, Any] | None, key: str) -> Cell:
-    return None if found is None else found.get(key)
-
-
-def _names(languages: Sequence[Language]) -> list[str]:
-    return [language.bank.name for language in languages]
-
-
-def _paper(rows: Mapping[str, Sequence[Cell]], languages: Sequence[Language]) -> list[list[Cell]]:
-    """The paper's rows, only the languages of this run."""
-    places = [_LANGUAGES.index(language.code) for language in languages]
-    return [[name, *(values[place] for place in places)] for name, values in rows.items()]
-
-
-def _accuracies(run: Run, languages: Sequence[Language], part: str) -> PaperTable:
-    rows: list[list[Cell]] = []
-    for name, (step, *parts) in _ROWS.items():
-        rows.append([name, *(_get(_of(run, language, step, *parts), part) for language in languages)])
-    paper = _paper(_PAPER_TEST if part == "test" else _PAPER_DEV, languages)
-    notes = _NOTES[part]
-    return PaperTable(f"Accuracy of tags on {part}, percent", ("", *_names(languages)), rows, paper, notes=notes)
-
-
-def _significance(run: Run, languages: Sequence[Language]) -> PaperTable:
-    rows: list[list[Cell]] = []
-    for name, (step, *parts) in _ROWS.items():
-        if step != "lists":
-            found = [_get(_of(run, language, step, *parts), "p") for language in languages]
-            rows.append([name, *(None if p is None else f"{p:.4f}" for p in found)])
-    note = "Paired permutation of sentences on test, two-sided, without a correction for the number of comparisons."
-    return PaperTable("p against the tagger", ("", *_names(languages)), rows, notes=[note])
-
-
-def _without_base(run: Run, languages: Sequence[Language]) -> PaperTable:
-    rows = [[kind, *(_get(_of(run, each, kind, "alone"), "test") for each in languages)] for kind in KINDS]
-    note = "The same projections as above, without the tagger's score."
-    paper = _paper(_PAPER_ALONE, languages)
-    return PaperTable(
-        "Accuracy on test without the tagger's score", ("", *_names(languages)), rows, paper, notes=[note]
-    )
-
-
-def _sizes(run: Run, languages: Sequence[Language]) -> PaperTable:
-    rows: list[list[Cell]] = []
-    found = [_of(run, language, "lists") for language in languages]
-    for name in ("sentences", "words"):
-        rows.append([name, *(None if each is None else " / ".join(map(str, each[name].values())) for each in found)])
-    for name in ("tags", "folds", "known", "unknown"):
-        label = f"accuracy of {name} words, test" if name.endswith("known") else name
-        rows.append([label, *(_get(each, name) for each in found)])
-    title = "Data: train / dev / test"
-    return PaperTable(title, ("", *_names(languages)), rows, _paper(_PAPER_SIZES, languages))
-
-
-def _settings(run: Run, languages: Sequence[Language]) -> PaperTable:
-    rows: list[list[Cell]] = []
-    for kind in KINDS:
-        found = [_of(run, language, kind, "chosen") for language in languages]
-        rows.append([f"{kind}: tau, lambda, k, w", *(_listed(each, ("tau", "lam", "k", "w")) for each in found)])
-    for step in ("pairs", "ngrams", "both"):
-        for name in ("boosting", "regularised"):
-            found = [_of(run, language, f"{name}-{step}", "chosen") for language in languages]
-            cells = [_listed(each, ("penalty", "features", "columns")) for each in found]
-            rows.append([f"{name}, {step}: penalty, features weighed, of", *cells])
-    notes = [f"{each.bank.name}: tried {_tried(each)}." for each in languages]
-    notes.append("The paper's best for English, discriminative: tau 0.95, lambda 0.3, k 75.")
-    return PaperTable("Settings chosen on dev", ("", *_names(languages)), rows, notes=notes)
-
-
-def _listed(chosen: Mapping[str, Any] | None, names: Sequence[str]) -> Cell:
-    if chosen is None:
-        return None
-    return ", ".join(f"{chosen[name]:g}" if name in chosen else "-" for name in names)
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"
 
 
 def _tried(language: Language) -> str:
@@ -173,14 +173,15 @@ def _tried(language: Language) -> str:
 def _figures(run: Run, language: Language) -> list[Figure]:
     figures = []
     for setting, name in (("tau", "tau"), ("lam", "lambda")):
-        found = _of(run, language, f"curve-{setting}")
+        found = run.result(f"{language.code}-curve-{setting}")
         if found is not None:
             given = found["settings"]["settings"]
             fixed = {key: given[key] for key in ("tau", "lam", "k") if key in given}
             said = ", ".join(f"{'lambda' if key == 'lam' else key} {value:g}" for key, value in fixed.items())
-            study = Curves(**{**found, "settings": {**found["settings"], "settings": {"kind": "softened", **fixed}}})
+            shown = {**found["settings"], "settings": {"kind": "softened", **fixed}}
             title = f"Figure 1: accuracy on dev against {name}, {language.bank.name}, softened ({said})"
-            figures.append(Figure(f"figure-1-{language.code}-{setting}", title, study.picture(), study.rows))
+            study = Curves.of({**found, "settings": shown})
+            figures.append(study.figure(f"figure-1-{language.code}-{setting}", title))
     return figures
 
 

@@ -11,7 +11,7 @@ from nbest.papers.nguyen.lists import Sizes
 from nbest.papers.nguyen.rows import ROWS
 from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
-from nbest.report import Cell, Figure
+from nbest.report import Cell, Column, Figure
 from nbest.studies.bins import BinWeights
 from nbest.studies.starts import Starts
 
@@ -25,7 +25,11 @@ PAPER_TABLE: tuple[tuple[Cell, ...], ...] = (
     ("GMM-PCP-300k", 12.11, 35.74, 26.42),
 )
 """Table 1 of the paper: BLEU of train, dev and eval; N/A there is None here."""
-_HEADS = ("variance", "Wilcoxon p", "permutation p")
+_COLUMNS = {
+    "variance": Column("variance", "g"),
+    "wilcoxon": Column("Wilcoxon p", ".4f"),
+    "permutation": Column("permutation p", ".4f"),
+}
 _NOTES = (
     "Prior: the variance that is best on the held-out lists; BLEU of tokens. p: against the baseline without a prior, "
     "on test; Wilcoxon's signed ranks over batches of 10 sentences, and paired permutation.",
@@ -45,15 +49,14 @@ def report(run: Run) -> Report:
         tables += [_table(run, pair, "train"), _table(run, pair, "dev"), _rounds(run, pair, sizes)]
         found = run.result(f"{pair}-starts")
         if found is not None:
-            study = Starts(found["metric"], True, found["settings"], tuple(found["rows"]))
+            study = Starts.of(found)
             tables.append(_starts(pair, study, found))
             title = f"{pair}: BLEU after training from corners of the unit cube (figures 1 and 2)"
-            figures.append(Figure(f"{pair}-starts", title, study.picture(), study.rows))
+            figures.append(study.figure(f"{pair}-starts", title))
         found = run.result(f"{pair}-bins")
         if found is not None:
-            shapes = BinWeights(found["metric"], True, found["settings"], tuple(found["rows"]))
             title = f"{pair}: weights of bins before and after training (figure 3)"
-            figures.append(Figure(f"{pair}-bins", title, shapes.picture(), shapes.rows))
+            figures.append(BinWeights.of(found).figure(f"{pair}-bins", title))
     return Report(tables, figures, _differences(run, sizes))
 
 
@@ -81,31 +84,25 @@ def _table(run: Run, pair: str, on: str) -> PaperTable:
     cells: list[tuple[Cell, ...]] = []
     base = run.result(f"{pair}-{on}-baseline")
     if base is not None:
-        best = base["oracle"]
-        cells.append(("Oracle", best["train"], best["heldout"], best["test"], None, None, None))
+        cells.append(("Oracle", *_cells(base["oracle"])))
     for kind in ROWS if on == "train" else ROWS[:-1]:
-        found = run.result(f"{pair}-{on}-{kind}") or {}
         label = _label(run, pair, kind)
         if kind != "moved":
-            cells.append((f"{label}; no prior", *_cells(found.get("none"))))
+            cells.append((f"{label}; no prior", *_cells(run.value(f"{pair}-{on}-{kind}", "none"))))
         if kind != "mert":
-            cells.append((f"{label}; prior", *_cells(found.get("prior"))))
+            cells.append((f"{label}; prior", *_cells(run.value(f"{pair}-{on}-{kind}", "prior"))))
     names = ("jackknifed", "dev", "test") if on == "train" else ("dev", "devtest", "test")
     title = f"{pair}: table 1, weights trained on {'jackknifed training' if on == 'train' else 'dev'} lists"
+    columns: list[str | Column] = ["system", *names, *_COLUMNS.values()]
     notes = [*_NOTES, *([_sizes(base, names)] if base else [])]
     if on == "dev":
         notes.append("Kernels are those of the table above; only their weights are trained on dev.")
-        return PaperTable(title, ("system", *names, *_HEADS), cells, notes=notes)
-    heads = ("System", "Train", "Dev", "Eval")
-    return PaperTable(title, ("system", *names, *_HEADS), cells, PAPER_TABLE, heads, (*notes, _PAPER_NOTE))
+        return PaperTable(title, columns, cells, notes=notes)
+    return PaperTable(title, columns, cells, PAPER_TABLE, ("System", "Train", "Dev", "Eval"), (*notes, _PAPER_NOTE))
 
 
-def _cells(found: Mapping[str, Any] | None) -> tuple[Cell, ...]:
-    if not found:
-        return (None,) * 6
-    p: list[Cell] = [f"{found[test]:.4f}" if test in found else None for test in ("wilcoxon", "permutation")]
-    variance = found.get("variance")
-    return (found["train"], found["heldout"], found["test"], None if variance is None else f"{variance:g}", *p)
+def _cells(found: Mapping[str, Any] | None) -> list[Cell]:
+    return [(found or {}).get(key) for key in ("train", "heldout", "test", *_COLUMNS)]
 
 
 def _sizes(base: Mapping[str, Any], names: tuple[str, ...]) -> str:
@@ -114,14 +111,15 @@ def _sizes(base: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _rounds(run: Run, pair: str, sizes: Sizes) -> PaperTable:
-    heads = ("round", "hypotheses", "BLEU of the lists, trained", "BLEU decoded with the weights before")
-    cells: list[tuple[Cell, ...]] = []
+    columns = {
+        "hypotheses": Column("hypotheses", whole=","),
+        "lists": Column("BLEU of the lists, trained"),
+        "decoded": Column("BLEU decoded with the weights before"),
+    }
+    rows: list[list[Cell]] = []
     for number in range(1, sizes.rounds + 1):
-        found = run.result(f"{pair}-round-{number}")
-        empty: tuple[Cell, ...] = (None, None, None)
-        values = empty if found is None else (f"{found['hypotheses']:,}", found["lists"], found["decoded"])
-        cells.append((str(number), *values))
-    return PaperTable(f"{pair}: rounds of decoding dev and soft BLEU", heads, cells)
+        rows.append([str(number), *(run.value(f"{pair}-round-{number}", key) for key in columns)])
+    return PaperTable(f"{pair}: rounds of decoding dev and soft BLEU", ("round", *columns.values()), rows)
 
 
 def _starts(pair: str, study: Starts, found: Mapping[str, Any]) -> PaperTable:

@@ -8,7 +8,7 @@ from typing import Any
 from nbest.papers.pauls.tuning import COMPARED, DECISIONS, LONGEST, TRAINING
 from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
-from nbest.report import Cell, Figure
+from nbest.report import Cell, Column, Figure
 from nbest.studies.consensus import Consensus
 from nbest.studies.path import Path
 
@@ -22,7 +22,8 @@ METHODS = {
     "cobleu-annealed": "CoBLEU, annealed",
 }
 """Steps of a pair, and their names in tables."""
-_COLUMNS = ("method", "tune", "test", "test - tune", "brevity", "p", "gamma")
+_FORMS = (Column("brevity", ".3f"), Column("p", ".3f"), Column("gamma", "g"))
+_COLUMNS = ("method", "tune", "test", "test - tune", *_FORMS)
 _PAPER_COLUMNS = {
     "consensus": ("method", "tune", "test", "test - tune", "brevity"),
     "1-best": ("method", "tune", "test", "test - tune"),
@@ -54,27 +55,28 @@ def report(run: Run) -> Report:
 
 
 def _table(run: Run, pair: str, decision: str) -> PaperTable:
-    rows = [(name, *_cells(run.result(f"{pair}-{method}"), decision)) for method, name in METHODS.items()]
-    sizes = (run.result(f"{pair}-translator") or {}).get("sentences")
+    consensus = decision == "consensus"
+    columns = _COLUMNS if consensus else _COLUMNS[:-1]
+    rows = [
+        [name, *_cells(run.result(f"{pair}-{method}"), decision)][: len(columns)] for method, name in METHODS.items()
+    ]
+    sizes = run.value(f"{pair}-translator", "sentences")
     notes = [_P]
     if sizes is not None:
         counts = f"{sizes['dev']} sentences to tune on, {sizes['test']} to test on"
         notes.append(f"{counts}, of at most {LONGEST} words a side.")
-    if decision == "consensus":
+    if consensus:
         notes.append("gamma: sharpness of the posterior in decisions, chosen on dev.")
-    title = f"{PAIRS[pair]} to English, {'Viterbi (1-best)' if decision == '1-best' else 'consensus'} decoding, BLEU"
-    columns = _COLUMNS if decision == "consensus" else _COLUMNS[:-1]
+    title = f"{PAIRS[pair]} to English, {'consensus' if consensus else 'Viterbi (1-best)'} decoding, BLEU"
     return PaperTable(title, columns, rows, _PAPER[pair, decision], _PAPER_COLUMNS[decision], notes)
 
 
 def _cells(found: dict[str, Any] | None, decision: str) -> list[Cell]:
-    gamma = decision == "consensus"
     if found is None:
-        return [None] * (6 if gamma else 5)
-    scores, p = found[decision], found.get("p", {}).get(decision)
-    cells: list[Cell] = [scores["dev"], scores["test"], scores["test"] - scores["dev"], f"{scores['brevity']:.3f}"]
-    cells.append(None if p is None else f"{p:.3f}")
-    return [*cells, f"{found['gamma']:g}"] if gamma else cells
+        return [None] * (len(_COLUMNS) - 1)
+    scores = found[decision]
+    cells = [scores["dev"], scores["test"], scores["test"] - scores["dev"], scores["brevity"]]
+    return [*cells, found.get("p", {}).get(decision), found["gamma"]]
 
 
 def _rounds(run: Run) -> PaperTable:
@@ -82,7 +84,7 @@ def _rounds(run: Run) -> PaperTable:
     rows: list[list[Cell]] = []
     for pair in PAIRS:
         for method, name in METHODS.items():
-            for number, entry in enumerate((run.result(f"{pair}-{method}") or {}).get("history", ()), 1):
+            for number, entry in enumerate(run.value(f"{pair}-{method}", "history") or (), 1):
                 value = entry.get("cobleu", entry.get("lists", entry.get("forests")))
                 what = "CoBLEU" if "cobleu" in entry else "BLEU"
                 rows.append([f"{pair}, {name}", number, what, value, entry.get("decoded", entry.get("best"))])
@@ -100,21 +102,18 @@ def _example_table(run: Run) -> PaperTable:
 
 
 def _figures(run: Run) -> list[Figure]:
-    found = run.result("example")
+    found = run.value("example", "study")
     figures = []
     if found is not None:
-        study = Consensus(**found["study"])
         title = "Figure 2: the reference H2 is never the 1-best, consensus decoding finds it"
-        figures.append(Figure("figure-2", title, study.picture(), study.rows))
-    for pair in PAIRS:
+        figures.append(Consensus.of(found).figure("figure-2", title))
+    for pair, language in PAIRS.items():
         kept = run.result(f"{pair}-path")
         if kept is not None:
-            paths = Path(**kept)
-            falls = (
-                f"largest fall of MERT {paths.largest_fall('mert'):.3f}, of CoBLEU {paths.largest_fall('cobleu'):.3f}"
-            )
-            title = f"Figure 6: paths of training, {PAIRS[pair]} to English ({falls})"
-            figures.append(Figure(f"figure-6-{pair}", title, paths.picture(), paths.rows))
+            path = Path.of(kept)
+            falls = f"largest fall of MERT {path.largest_fall('mert'):.3f}, of CoBLEU {path.largest_fall('cobleu'):.3f}"
+            title = f"Figure 6: paths of training, {language} to English ({falls})"
+            figures.append(path.figure(f"figure-6-{pair}", title))
     return figures
 
 

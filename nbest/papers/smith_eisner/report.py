@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nbest.papers.report import PaperTable, Report
@@ -17,7 +18,8 @@ from nbest.studies.surface import Surface
 PAIRS = ("fi-en", "fr-en", "de-en")
 LARGE = ("likelihood", "error10", "risk200", "error", "risk")
 """Methods that are also tuned on 2,000 dev sentences."""
-LANGUAGES = ("sl", "bg", "nl")
+_LANGUAGES = {"sl": "Slovenian", "bg": "Bulgarian", "nl": "Dutch"}
+LANGUAGES = tuple(_LANGUAGES)
 NAMES = {
     "likelihood": "maximum likelihood",
     "error1": "minimum error, 1 start",
@@ -40,6 +42,10 @@ _PAPER_LAS = (
     ("minimum error", 22.52, 54.72, 36.78),
     ("annealed minimum risk", 31.16, 54.66, 36.71),
 )
+_NOTE = (
+    "p: paired permutation test with 1,000 replications on the test sentences, against the annealed risk that is best "
+    "on the held-out set. Dev and held out are decoded with the weights that were chosen."
+)
 _DIFFERENCES = (
     "Data: Tatoeba (fi-en, short sentences) and another split of the European Parliament (fr-en, de-en), all of their "
     "training parts, instead of the paper's 100,000 pairs of Europarl; Universal Dependencies (other "
@@ -60,16 +66,14 @@ _DIFFERENCES = (
 
 def report(run: Run) -> Report:
     """All that was run so far."""
+    parsing = [name for name in NAMES if name not in _RISK]
     tables = [
-        _table(run, PAIRS, "", f"Table 1: BLEU, {_sizes(run)}", tuple(NAMES), _PAPER_BLEU),
-        _table(
-            run, LANGUAGES, "", "Table 2: labelled attachment", tuple(n for n in NAMES if n not in _RISK), _PAPER_LAS
-        ),
+        _Rows(run, "", tuple(NAMES)).table(PAIRS, f"Table 1: BLEU, {_sizes(run)}", _PAPER_BLEU),
+        _Rows(run, "", parsing).table(LANGUAGES, "Table 2: labelled attachment", _PAPER_LAS),
         _loops(run),
     ]
     if not run.quick:
-        title = "Table 1 with 2,000 dev sentences (fi-en: 1,800)"
-        tables.insert(1, _table(run, PAIRS, "large-", title, LARGE, ()))
+        tables.insert(1, _Rows(run, "large-", LARGE).table(PAIRS, "Table 1 with 2,000 dev sentences (fi-en: 1,800)"))
     figures = [each for pair in PAIRS for each in (*_studies(run, pair), *_curves(run, pair))]
     return Report([table for table in tables if table.rows], figures, _differences(run))
 
@@ -87,71 +91,66 @@ def _differences(run: Run) -> list[str]:
     return [quick, *_DIFFERENCES] if run.quick else list(_DIFFERENCES)
 
 
-def _table(
-    run: Run, tasks: Sequence[str], prefix: str, title: str, names: Sequence[str], paper: Sequence[Sequence[Cell]]
-) -> PaperTable:
-    """Dev, held-out and test of each method; p is against the best annealed risk of the paper's kind."""
-    shown = [task for task in tasks if any(run.result(f"{task}-{prefix}{name}") for name in names)]
-    columns = ["method"] + [f"{task} {part}" for task in shown for part in ("dev", "held out", "test", "p")]
-    rows: list[list[Cell]] = []
-    for name in names:
-        row: list[Cell] = [NAMES[name]]
-        for task in shown:
-            found = run.result(f"{task}-{prefix}{name}")
-            row += [None] * 4 if found is None else [found["dev"], found["heldout"], found["test"], None]
-            if found is not None:
-                row[-1] = _p(run, task, prefix, names, name)
-        rows.append(row)
-    rows += [_selected(run, shown, prefix, names, label, group) for label, group in _groups(names)]
-    notes = (
-        "p: paired permutation test with 1,000 replications on the test sentences, against the annealed risk that is "
-        "best on the held-out set. Dev and held out are decoded with the weights that were chosen.",
-    )
-    heads = ("method", *({"sl": "Slovenian", "bg": "Bulgarian", "nl": "Dutch"}.get(task, task) for task in tasks))
-    return PaperTable(title, columns, rows if shown else (), paper, heads, notes)
+@dataclass(frozen=True)
+class _Rows:
+    """Methods on several tasks: dev, held-out, test, and p against the best annealed risk of the paper's kind."""
 
+    run: Run
+    prefix: str
+    names: Sequence[str]
 
-def _groups(names: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """The paper's rows: the best of its settings by the held-out score."""
-    error = tuple(name for name in _ERROR if name in names)
-    risk = tuple(name for name in _RISK if name in names) or ("risk",)
-    groups = [("minimum error, settings by held-out", error), ("annealed risk, settings by held-out", risk)]
-    return [(label, group) for label, group in groups if len(group) > 1]
+    def found(self, task: str, name: str) -> dict[str, Any] | None:
+        """What a method reached on a task."""
+        return self.run.result(f"{task}-{self.prefix}{name}")
 
+    def cells(self, task: str, name: str | None, said: str = "") -> list[Cell]:
+        """The four cells of a task; `said` stands after p."""
+        found = None if name is None else self.found(task, name)
+        if found is None or name is None:
+            return [None] * 4
+        p = self.p(task, name)
+        shown = " ".join(text for text in ("" if p is None else f"{p:.3f}", said) if text)
+        return [found["dev"], found["heldout"], found["test"], shown or None]
 
-def _selected(
-    run: Run, tasks: Sequence[str], prefix: str, names: Sequence[str], label: str, group: Sequence[str]
-) -> list[Cell]:
-    """A row of the paper: its best setting in each task, which is named after p."""
-    row: list[Cell] = [label]
-    for task in tasks:
-        name = _best(run, task, prefix, group)
-        found = None if name is None else run.result(f"{task}-{prefix}{name}")
-        if name is None or found is None:
-            row += [None] * 4
-            continue
-        p = _p(run, task, prefix, names, name)
-        said = f"({NAMES[name]})" if p is None else f"{p} ({NAMES[name]})"
-        row += [found["dev"], found["heldout"], found["test"], said]
-    return row
+    def selected(self, task: str, group: Sequence[str]) -> list[Cell]:
+        """The cells of the best setting of several, which is named after p."""
+        name = self.best(task, group)
+        return self.cells(task, name, "" if name is None else f"({NAMES[name]})")
 
+    def best(self, task: str, group: Sequence[str]) -> str | None:
+        """The method with the best held-out score, None until all were run."""
+        found = {name: self.run.value(f"{task}-{self.prefix}{name}", "heldout") for name in group}
+        return None if None in found.values() else max(group, key=lambda name: float(found[name]))
 
-def _best(run: Run, task: str, prefix: str, group: Sequence[str]) -> str | None:
-    """The method with the best held-out score, None until all were run."""
-    found = {name: run.result(f"{task}-{prefix}{name}") for name in group}
-    if any(each is None for each in found.values()):
-        return None
-    return max(group, key=lambda name: float(found[name]["heldout"]))  # type: ignore[index]
+    def p(self, task: str, name: str) -> float | None:
+        """The p-value of a method on a task, if there is one."""
+        best = self.best(task, self.risks)
+        if best is None or best == name:
+            return None
+        one, other = f"{self.prefix}{name}", f"{self.prefix}{best}"
+        tests = self.run.result(f"{task}-{self.prefix}tests") or {}
+        return tests.get(f"{one} {other}", tests.get(f"{other} {one}"))
 
+    @property
+    def risks(self) -> tuple[str, ...]:
+        """The annealed risks among the methods."""
+        return tuple(name for name in _RISK if name in self.names) or ("risk",)
 
-def _p(run: Run, task: str, prefix: str, names: Sequence[str], name: str) -> Cell:
-    tests = run.result(f"{task}-{prefix}tests")
-    best = _best(run, task, prefix, tuple(each for each in _RISK if each in names) or ("risk",))
-    if tests is None or best is None or best == name:
-        return None
-    key = f"{prefix}{name} {prefix}{best}"
-    value = tests.get(key, tests.get(f"{prefix}{best} {prefix}{name}"))
-    return None if value is None else f"{value:.3f}"
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """The paper's rows: the best of its settings by the held-out score."""
+        error = tuple(name for name in _ERROR if name in self.names)
+        groups = {"minimum error, settings by held-out": error, "annealed risk, settings by held-out": self.risks}
+        return {label: group for label, group in groups.items() if len(group) > 1}
+
+    def table(self, tasks: Sequence[str], title: str, paper: Sequence[Sequence[Cell]] = ()) -> PaperTable:
+        """The tasks on which any method was run."""
+        shown = [task for task in tasks if any(self.found(task, name) for name in self.names)]
+        columns = ["method"] + [f"{task} {part}" for task in shown for part in ("dev", "held out", "test", "p")]
+        rows = [[NAMES[name], *(cell for task in shown for cell in self.cells(task, name))] for name in self.names]
+        for label, group in self.groups().items():
+            rows.append([label, *(cell for task in shown for cell in self.selected(task, group))])
+        heads = ("method", *(_LANGUAGES.get(task, task) for task in tasks))
+        return PaperTable(title, columns, rows if shown else (), paper, heads, [_NOTE])
 
 
 def _loops(run: Run) -> PaperTable:
@@ -181,15 +180,11 @@ def _studies(run: Run, pair: str) -> list[Figure]:
     found = run.result(f"{pair}-figures")
     if found is None:
         return []
-    out = []
-    for number, kind, key, what in (
-        (1, Surface, "surface", "the loss surface over two weights"),
-        (2, Sharpness, "sharpness", "BLEU and expected BLEU as one weight varies"),
-    ):
-        part: dict[str, Any] = found[key]
-        study = kind(part["metric"], True, part["settings"], tuple(part["rows"]))
-        out.append(Figure(f"{pair}-figure{number}", f"Figure {number}, {pair}: {what}", study.picture(), study.rows))
-    return out
+    surface, sharpness = Surface.of(found["surface"]), Sharpness.of(found["sharpness"])
+    return [
+        surface.figure(f"{pair}-figure1", f"Figure 1, {pair}: the loss surface over two weights"),
+        sharpness.figure(f"{pair}-figure2", f"Figure 2, {pair}: BLEU and expected BLEU as one weight varies"),
+    ]
 
 
 def _curves(run: Run, pair: str) -> list[Figure]:

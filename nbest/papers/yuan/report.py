@@ -9,7 +9,7 @@ from nbest.papers.run import Run
 from nbest.papers.yuan.lists import METRIC, sizes_of
 from nbest.papers.yuan.tables import gold, table_1, table_2
 from nbest.papers.yuan.train import ALPHAS, METHODS
-from nbest.report import Cell, Figure
+from nbest.report import Cell, Column, Figure
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
@@ -45,7 +45,10 @@ def report(run: Run) -> Report:
     """What there is so far."""
     studies = {name: found for name in _SETS if (found := _study(run, name)) is not None}
     tables = [table_1(run), gold(run), table_2(run), *(_alpha(run, *study) for study in studies.items())]
-    figures = [_alpha_figure(*study) for study in studies.items()]
+    figures = [
+        study.figure(f"alpha-{name}", f"Figures 1 to 4, {_SETS[name]}: effect and correlation")
+        for name, study in studies.items()
+    ]
     if (curves := _curves(run)) is not None:
         figures.append(curves)
     return Report(tables, figures, DIFFERENCES)
@@ -63,13 +66,14 @@ def _study(run: Run, name: str) -> Alpha | None:
     last = list(done.values())[-1]
     settings = {**last["settings"], "methods": list(done)}
     rows = tuple(row for result in done.values() for row in result["rows"])
-    return Alpha(last["metric"], METRIC.higher_is_better, settings, rows)
+    return Alpha.of({**last, "settings": settings, "rows": rows, "higher_is_better": METRIC.higher_is_better})
 
 
 def _alpha(run: Run, name: str, found: Alpha) -> PaperTable:
     """Training and test CER after some numbers of features."""
     marks = sizes_of(run).marks
-    columns = ["method", "alpha", *(f"training, {mark:,}" for mark in marks), *(f"test, {mark:,}" for mark in marks)]
+    columns: list[str | Column] = ["method", Column("alpha", "g")]
+    columns += [f"{part}, {mark:,}" for part in ("training", "test") for mark in marks]
     rows = [_curve(found, method, alpha, marks) for method in found.settings["methods"] for alpha in ALPHAS]
     paper = [("MSR, MSR-II", 1, 2.09, 2.99)] if name == "jackknife" else []
     heads = ("method", "alpha", "training, 2,000", "test, 2,000")
@@ -85,17 +89,12 @@ def _alpha(run: Run, name: str, found: Alpha) -> PaperTable:
 
 
 def _curve(found: Alpha, method: str, alpha: float, marks: tuple[int, ...]) -> list[Cell]:
-    row: list[Cell] = [METHODS[method].title, f"{alpha:g}"]
+    row: list[Cell] = [METHODS[method].title, alpha]
     for key in ("dev", "heldout"):
         features, values = found.curve(method, alpha, key)
         near = [int(np.argmin(np.abs(np.array(features) - mark))) for mark in marks]
         row += [values[at] if max(features) >= mark else None for at, mark in zip(near, marks, strict=True)]
     return row
-
-
-def _alpha_figure(name: str, found: Alpha) -> Figure:
-    title = f"Figures 1 to 4, {_SETS[name]}: effect and correlation"
-    return Figure(f"alpha-{name}", title, found.picture(), found.rows)
 
 
 # adaptation -----------------------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ from nbest.papers.report import PaperTable
 from nbest.papers.run import Run
 from nbest.papers.yuan.lists import GOLD, NEWS, sizes_of
 from nbest.papers.yuan.train import ADAPTING, METHODS
-from nbest.report import Cell
+from nbest.report import Cell, Column
 
 Found = Mapping[str, Any]
+_P = Column("p", ".4f")
 
 _TABLE_1 = (
     ("MLE", 3.73, None), ("MSR", 2.95, 20.9), ("MSR-II", 2.95, 20.9), ("Boosting", 3.06, 18.0),
@@ -27,15 +28,8 @@ _TABLE_2 = (
 )  # fmt: skip
 
 
-def _get(found: Found | None, *keys: str) -> Any:
-    """A value within a result, None where it is missing."""
-    for key in keys:
-        found = None if found is None else found.get(key)
-    return found
-
-
-def _p(value: float | None) -> str | None:
-    return None if value is None else f"{value:.4f}"
+def _p(value: float) -> str:
+    return f"{value:.4f}"
 
 
 def _below(value: float | None, base: float | None) -> float | None:
@@ -48,43 +42,40 @@ def _below(value: float | None, base: float | None) -> float | None:
 
 def table_1(run: Run) -> PaperTable:
     """The news, both ways to have lists."""
-    results = {(name, end): run.result(f"{name}-{end}") for name in NEWS for end in ("dev", "test", *METHODS)}
-    trigram: list[Cell] = ["trigram"]
-    oracle: list[Cell] = ["oracle"]
-    columns = ["model"]
+    columns: list[str | Column] = ["model"]
+    rows: dict[str, list[Cell]] = {title: [title] for title in _titles()}
     for name in NEWS:
-        columns += [f"{name}: dev", "test", "% over trigram", "p"]
-        trigram += [_get(results[name, "dev"], "cer"), _get(results[name, "test"], "cer"), None, None]
-        oracle += [_get(results[name, "dev"], "oracle"), _get(results[name, "test"], "oracle"), None, None]
-    rows = [trigram]
-    for method, about in METHODS.items():
-        row: list[Cell] = [about.title]
-        for name in NEWS:
-            found, base = results[name, method], _get(results[name, "test"], "cer")
-            cer = _get(found, "cer")
-            row += [_get(found, "dev"), cer, _below(cer, base), _p(_get(found, "p"))]
-        rows.append(row)
-    return PaperTable(
-        "Table 1: character error rate in the news (%)", columns, [*rows, oracle],
-        _TABLE_1, ("Model", "CER (%)", "% over MLE"), _notes(run, results),
-    )  # fmt: skip
+        columns += [f"{name}: dev", "test", "% over trigram", _P]
+        base = run.value(f"{name}-test", "cer")
+        for title, key in (("trigram", "cer"), ("oracle", "oracle")):
+            rows[title] += [*(run.value(f"{name}-{part}", key) for part in ("dev", "test")), None, None]
+        for method, about in METHODS.items():
+            dev, cer, p = (run.value(f"{name}-{method}", key) for key in ("dev", "cer", "p"))
+            rows[about.title] += [dev, cer, _below(cer, base), p]
+    title, theirs = "Table 1: character error rate in the news (%)", ("Model", "CER (%)", "% over MLE")
+    return PaperTable(title, columns, list(rows.values()), _TABLE_1, theirs, _notes(run))
 
 
-def _notes(run: Run, results: Mapping[tuple[str, str], Found | None]) -> list[str]:
+def _titles() -> list[str]:
+    """The models in the order of the rows."""
+    return ["trigram", *(about.title for about in METHODS.values()), "oracle"]
+
+
+def _notes(run: Run) -> list[str]:
     sizes = sizes_of(run)
     notes = [
         "% over trigram: by how much the test rate is lower. p is that of the difference from the trigram on test. "
         f"Lists of {sizes.train_k} hypotheses to train on, {sizes.test_k} for dev and test."
     ]
     for name in NEWS:
-        data, converter = _get(run.result("data"), name), run.result(f"{name}-converter")
+        data, converter = run.value("data", name), run.result(f"{name}-converter")
         if data is not None and converter is not None:
             said = f"converter of {converter['sentences']:,} sentences, training lists of {data['train']:,}"
             notes.append(f"*{name}*: {said}, {data['dev']:,} dev and {data['test']:,} test sentences.")
         chosen = [
             f"{about.title} {_settings(found['settings'])} ({found['features']:,} of {found['columns']:,} n-grams)"
             for method, about in METHODS.items()
-            if (found := results[name, method]) is not None
+            if (found := run.result(f"{name}-{method}")) is not None
         ]
         if chosen:
             notes.append(f"Chosen on dev, *{name}*: {'; '.join(chosen)}.")
@@ -104,28 +95,20 @@ def _pair(first: str, second: str, p: float) -> str:
 
 def gold(run: Run) -> PaperTable:
     """The models of the news on texts with readings by hand."""
-    lists = {name: run.result(name) for name in GOLD}
-    columns = ["model"]
-    trigram: list[Cell] = ["trigram"]
-    oracle: list[Cell] = ["oracle"]
-    for name, title in GOLD.items():
-        columns += [title, "% over trigram", "p"]
-        trigram += [_get(lists[name], "cer"), None, None]
-        oracle += [_get(lists[name], "oracle"), None, None]
-    rows = [trigram]
-    for method, about in METHODS.items():
-        found, row = run.result(f"jackknife-{method}"), _row(about.title)
-        for name in GOLD:
-            cer = _get(found, "gold", name, "cer")
-            row += [cer, _below(cer, _get(lists[name], "cer")), _p(_get(found, "gold", name, "p"))]
-        rows.append(row)
-    counts = [f"{found['segments']:,} sentences of {GOLD[name]}" for name, found in lists.items() if found is not None]
+    columns: list[str | Column] = ["model"]
+    rows: dict[str, list[Cell]] = {title: [title] for title in _titles()}
+    counts = []
+    for name, said in GOLD.items():
+        columns += [said, "% over trigram", _P]
+        base, best, segments = (run.value(name, key) for key in ("cer", "oracle", "segments"))
+        rows["trigram"] += [base, None, None]
+        rows["oracle"] += [best, None, None]
+        for method, about in METHODS.items():
+            cer, p = (run.value(f"jackknife-{method}", "gold", name, key) for key in ("cer", "p"))
+            rows[about.title] += [cer, _below(cer, base), p]
+        counts += [] if segments is None else [f"{segments:,} sentences of {said}"]
     notes = [f"The models of the jackknife{': ' if counts else ''}{'; '.join(counts)}. Not in the paper."]
-    return PaperTable("Readings by hand: character error rate (%)", columns, [*rows, oracle], notes=notes)
-
-
-def _row(*cells: Cell) -> list[Cell]:
-    return list(cells)
+    return PaperTable("Readings by hand: character error rate (%)", columns, list(rows.values()), notes=notes)
 
 
 # table 2 --------------------------------------------------------------------------------------------------------
@@ -136,11 +119,11 @@ def table_2(run: Run) -> PaperTable:
     rows = []
     for name, sizes in sizes_of(run).adapt.items():
         for size in sizes:
-            li, others = run.result(f"{name}-{size}-li"), run.result(f"{name}-{size}-rerank")
-            if _get(li, "sentences") == 0:
+            sentences, li = (run.value(f"{name}-{size}-li", key) for key in ("sentences", "cer"))
+            if sentences == 0:
                 continue
-            row = _row(name, _get(li, "sentences") or size, _get(run.result(f"{name}-test"), "cer"), _get(li, "cer"))
-            rows.append(row + [_get(others, "methods", method, "cer") for method in ADAPTING])
+            others = [run.value(f"{name}-{size}-rerank", "methods", method, "cer") for method in ADAPTING]
+            rows.append([name, sentences or size, run.value(f"{name}-test", "cer"), li, *others])
     columns = ("domain", "sentences", "news only", "LI", *(METHODS[method].title for method in ADAPTING))
     heads = ("Domain", "sentences", "Baseline", "LI", "MSR-II", "Boosting", "Perceptron")
     notes = [*_compared(run), *_oracles(run)]
@@ -169,10 +152,10 @@ def _compared(run: Run) -> list[str]:
 def _adapted(run: Run) -> Iterator[tuple[str, Found, float | None, float | None]]:
     """What and what was found, for each method at each size, with the CER of the news only and of LI."""
     for name, sizes in sizes_of(run).adapt.items():
-        news = _get(run.result(f"{name}-test"), "cer")
+        news = run.value(f"{name}-test", "cer")
         for size in sizes:
-            li = _get(run.result(f"{name}-{size}-li"), "cer")
-            for method, found in (_get(run.result(f"{name}-{size}-rerank"), "methods") or {}).items():
+            li = run.value(f"{name}-{size}-li", "cer")
+            for method, found in (run.value(f"{name}-{size}-rerank", "methods") or {}).items():
                 yield f"{name} {size:,} {METHODS[method].title}", found, news, li
 
 
