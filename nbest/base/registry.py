@@ -17,6 +17,11 @@ class PluginWarning(UserWarning):
     """A plug-in could not be loaded and is left out."""
 
 
+def plugin_names(group: str) -> list[str]:
+    """The names that other packages add to a group, without importing anything of theirs."""
+    return sorted({point.name for point in entry_points(group=group)})
+
+
 class Registry(MutableMapping[str, T], Generic[T]):
     """A family: names and the things they stand for, in their order, then those of other packages.
 

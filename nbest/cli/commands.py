@@ -17,12 +17,40 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, Protocol
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from nbest.base.parameters import Parameter, parameter, parameters_of
+from nbest.base.registry import plugin_names
 
 FURTHER = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Settings of commands that pass further options on to the trainer and the metric."""
+
+
+_FAMILIES = {
+    "add": "nbest.features",
+    "decision": "nbest.decisions",
+    "format": "nbest.formats",
+    "gain": "nbest.metrics",
+    "method": "nbest.trainers",
+    "methods": "nbest.trainers",
+    "metric": "nbest.metrics",
+    "source_format": "nbest.formats",
+    "target_format": "nbest.formats",
+    "to": "nbest.formats",
+}
+"""Options that name one of a family, and where other packages add to it."""
+
+
+class Helped(TyperCommand):
+    """A command whose --help names what other packages add."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; packages are only looked for now."""
+        for each in self.params:
+            names = plugin_names(_FAMILIES[each.name]) if each.name in _FAMILIES else []
+            if names:
+                each.help = f"{each.help} Of plug-ins: {', '.join(names)}."  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
 
 
 class Command(Protocol):
@@ -52,7 +80,7 @@ def add_command(app: typer.Typer, name: str, kind: type[Command], *, further: bo
     """
 
     made = function_of(kind.__doc__, _in_order(kind), lambda given: kind(**given).run())
-    app.command(name, context_settings=FURTHER if further else None)(made)
+    app.command(name, cls=Helped, context_settings=FURTHER if further else None)(made)
 
 
 def function_of(

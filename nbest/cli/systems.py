@@ -36,7 +36,7 @@ def group(name: str, help: str, command: Command) -> typer.Typer:
 
 def _made(name: str, function: Callable[..., None]) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-    app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(function)
+    app.command(name, cls=c.Helped, context_settings={"help_option_names": ["-h", "--help"]})(function)
     return typer.main.get_command(app)
 
 
