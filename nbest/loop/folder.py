@@ -15,11 +15,15 @@ changed since, and does what is missing.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nbest.base.folders import is_number
+from nbest.corpus import NBest
+from nbest.corpus.metric import Metric
+from nbest.loop.pool import assemble
 from nbest.model.loglinear import LogLinear, load
 from nbest.runs import RunFolder
 from nbest.runs.records import Rule, Rules, check_sums, is_object
@@ -72,6 +76,15 @@ class Folder(RunFolder):
         """How the run ended, None if it did not."""
         found = self.read(self.path / "result.json")
         return None if found is None else {key: found[key] for key in _NEEDED["result.json"]}
+
+    def pool(self, number: int, metric: Metric, *, texts: bool = False, part: str = "dev") -> NBest:
+        """The candidates of all rounds up to this one."""
+        return assemble([self.round(each) / part for each in range(1, number + 1)], metric, texts=texts)
+
+    def forget(self) -> None:
+        """Remove the candidates of a run that has ended; what is said of them stays."""
+        for part in [*self.path.glob("rounds/*/dev"), *self.path.glob("rounds/*/heldout")]:
+            shutil.rmtree(part)
 
     def check_all(self) -> None:
         """Every file that is still read is as it was written, or an error names it: of an ended run only the model."""

@@ -62,9 +62,9 @@ def keep_forests(folder: Path, before: Sequence[Path], found: Forests, weights: 
     }
 
 
-def best_lists(forests: Forests, weights: Mapping[str, float], k: int) -> NBest:
+def best_lists(forests: Forests, weights: Mapping[str, float], k: int, threads: int | None = None) -> NBest:
     """The k best strings of each forest under the weights that decoded it."""
-    return kbest(forests, LogLinear(dict(weights)).edge_scores(forests), k, distinct=True).lists()
+    return kbest(forests, LogLinear(dict(weights)).edge_scores(forests), k, distinct=True, threads=threads).lists()
 
 
 def _answers(lists: NBest) -> Ints:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -50,6 +51,7 @@ class Loop:
     k         candidates taken of each forest, if the decoder gives forests and training is on lists
     forests   train on forests: of MERT the union of all rounds', of other methods the newest, as candidates that were
               found twice would count twice in a posterior
+    early     end when a round brings nothing new, before all `rounds`
     grid      {setting: values} of the trainer, all of them tried in each round and chosen on held-out lists
     measure   lists or forests of the decoder with statistics or metric, instead of `metric` and references
     config    what else to record, and to compare when resuming
@@ -64,6 +66,7 @@ class Loop:
     start: Mapping[str, float] | None = None
     warm: bool = True
     forests: bool = False
+    early: bool = True
     grid: Mapping[str, Sequence[Any]] | None = None
     measure: Callable[[Any], Any] | None = field(default=None, repr=False)
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -84,19 +87,32 @@ class Loop:
         """All rounds that are missing; the chosen model, which is in model.json as well."""
         if self.grid and heldout is None:
             raise ParameterError("a grid of settings is chosen on held-out segments; give them (--heldout)")
+        with self._opened(dev, heldout, resume=resume) as (first, sets):
+            if self.place.result() is None:
+                finish = partial(self._finish, *self._all_rounds(first, sets, self.rounds + 1))
+                self.place.do(Step("result", finish, makes=("model.json",)))
+            else:
+                self.say(f"{self.folder}: the run has ended before; nothing to do")
+        return self._chosen()
+
+    def advance(self, dev: Inputs, heldout: Inputs | None = None, *, to: int) -> LogLinear:
+        """The model of round `to`; that and the rounds before it are decoded and trained unless they were."""
+        with self._opened(dev, heldout, resume=True) as (first, sets):
+            last, _ = self._all_rounds(first, sets, to)
+        return self.place.model(last if self.place.trained(last) else last - 1)
+
+    @contextmanager
+    def _opened(
+        self, dev: Inputs, heldout: Inputs | None, *, resume: bool
+    ) -> Iterator[tuple[dict[str, float], dict[str, Inputs]]]:
+        """The directory to work in; first weights and sets of segments."""
         sets = {"dev": dev, **({} if heldout is None else {"heldout": heldout})}
         first = self._first_weights()
         with self.place.opened(self._described(first, sets), {"versions": versions()}, resume=resume) as changes:
             for change in changes:
                 self.say(f"warning: {change}")
             self.place.check_all()
-            if self.place.result() is None:
-                self.place.do(
-                    Step("result", partial(self._finish, *self._all_rounds(first, sets)), makes=("model.json",))
-                )
-            else:
-                self.say(f"{self.folder}: the run has ended before; nothing to do")
-        return self._chosen()
+            yield first, sets
 
     def _first_weights(self) -> dict[str, float]:
         given = self.start if self.start is not None else getattr(self.decoder, "start", None)
@@ -117,19 +133,20 @@ class Loop:
             "start": dict(first),
             "sets": list(sets),
             **own,
+            **({} if self.early else {"early": False}),
             **self.config,
         }
 
-    def _all_rounds(self, first: Mapping[str, float], sets: Mapping[str, Inputs]) -> tuple[int, str]:
-        """The last round that was decoded, and why it was the last."""
+    def _all_rounds(self, first: Mapping[str, float], sets: Mapping[str, Inputs], to: int) -> tuple[int, str]:
+        """Decode up to round `to`, and train after each but the very last; the last, and why it was."""
         weights = dict(first)
-        for number in range(1, self.rounds + 2):
+        for number in range(1, to + 1):
             place = f"rounds/{number:02d}"
             decode = partial(self._decode, number, weights, sets)
             found = self.place.do(Step(f"{place}/decoded", decode, place=place, whole=True))
             for line in told(self.place, number, self.rounds):
                 self.say(line)
-            if number > 1 and found["new"] == 0:
+            if self.early and number > 1 and found["new"] == 0:
                 return number, "nothing new"
             if number > self.rounds:
                 break
@@ -137,7 +154,7 @@ class Loop:
             self.place.do(Step(f"{place}/trained", train, place=place, makes=("model.json",)))
             write_report(self.place)
             weights = dict(self.place.model(number).weights)
-        return self.rounds + 1, f"{self.rounds} rounds"
+        return to, f"{self.rounds} rounds"
 
     # decoding ----------------------------------------------------------------------------------------------------
 
@@ -179,7 +196,11 @@ class Loop:
         before = [self.place.round(r) / name for r in range(1, number)]
         if isinstance(found, Forests) and self.forests:
             return keep_forests(folder, before, found, weights)
-        lists = found if isinstance(found, NBest) else best_lists(found, weights, self.k)
+        lists = (
+            found
+            if isinstance(found, NBest)
+            else best_lists(found, weights, self.k, getattr(self.decoder, "threads", None))
+        )
         return keep_lists(folder, before, lists, weights)
 
     # training ----------------------------------------------------------------------------------------------------
@@ -213,11 +234,10 @@ class Loop:
 
     def _pool(self, number: int, name: str) -> NBest | Forests:
         """The candidates of all rounds up to this one."""
-        folders = [self.place.round(r) / name for r in range(1, number + 1)]
         if not self.forests:
-            return assemble(folders, self.metric, texts=isinstance(self.trainer, MaxCoBLEU))
-        kept = folders if isinstance(self.trainer, MERT) else folders[-1:]
-        found = union([read_forests(folder / FORESTS) for folder in kept])
+            return self.place.pool(number, self.metric, texts=isinstance(self.trainer, MaxCoBLEU), part=name)
+        begin = 1 if isinstance(self.trainer, MERT) else number
+        found = union([read_forests(self.place.round(each) / name / FORESTS) for each in range(begin, number + 1)])
         return found.with_metric(self.metric) if self.measure is None else self.measure(found)
 
     # the end -----------------------------------------------------------------------------------------------------

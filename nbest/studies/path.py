@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats
-from nbest.corpus import Forests, NBest, merge
-from nbest.forests.kbest import kbest
-from nbest.model.loglinear import LogLinear
+from nbest.corpus import Forests
+from nbest.loop import Inputs, Loop
+from nbest.loop.report import rows_of
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
@@ -66,22 +69,8 @@ def path(
     """
     if k < 1 or rounds < 1:
         raise ParameterError(f"'k' and 'rounds' of the study path must be >= 1, got {k} and {rounds}")
-    rows: list[dict[str, Any]] = []
     with counting_failures("runs"):
-        weights, pool, seen = dict.fromkeys(forests.feature_names, 0.0), None, None
-        for step in range(rounds + 1):
-            best = _lists(forests, weights, k, threads)
-            pool, before = (best, 0) if pool is None else (merge(pool, best), pool.hypotheses)
-            reached = best.score(best.offsets[:-1])
-            rows.append(
-                {"method": "mert", "step": step, "objective": reached if seen is None else seen, "metric": reached}
-            )
-            if progress is not None:
-                progress(step, rounds + 1)
-            if pool.hypotheses == before or step == rounds:
-                break
-            model = MERT(seed=seed, threads=threads).fit(pool)
-            weights, seen = dict(model.weights), model.scores_["dev"]
+        rows = _mert(forests, MERT(seed=seed, threads=threads), k, rounds, progress)
         trainer = MaxCoBLEU(iterations=iterations, optimiser=optimiser, seed=seed, threads=threads)
         trainer.fit(forests)
     assert trainer.result_ is not None
@@ -103,6 +92,34 @@ def _taken(values: list[float]) -> Floats:
     return tried[np.append(True, tried[1:] < np.minimum.accumulate(tried)[:-1])]
 
 
-def _lists(forests: Forests, weights: dict[str, float], k: int, threads: int | None) -> NBest:
-    """The k best texts of each forest, best first."""
-    return kbest(forests, LogLinear(weights).edge_scores(forests), k, distinct=True, threads=threads).lists()
+@dataclass(frozen=True)
+class _Decoder:
+    """Forests that stand in for a decoder."""
+
+    forests: Forests
+    threads: int | None
+    tell: Callable[[], None]
+
+    def decode(self, weights: Mapping[str, float], inputs: None) -> Forests:
+        """The same whatever the weights; the loop takes the best of them."""
+        self.tell()
+        return self.forests
+
+
+def _mert(forests: Forests, trainer: MERT, k: int, rounds: int, progress: Progress) -> list[dict[str, Any]]:
+    """One row a round of the outer loop."""
+    steps = count()
+    decoder = _Decoder(forests, trainer.threads, lambda: progress(next(steps), rounds + 1) if progress else None)
+    start = dict.fromkeys(forests.feature_names, 0.0)
+    with TemporaryDirectory() as folder:
+        loop = Loop(
+            decoder, trainer, forests.need_metric(), folder, rounds=rounds, k=k, start=start, warm=False,
+            measure=lambda found: found,
+        )  # fmt: skip
+        loop.run(Inputs(None))
+        found = rows_of(loop.place)
+    seen = [found[0]["dev"], *(row["trained_dev"] for row in found[1:])]
+    return [
+        {"method": "mert", "step": step, "objective": objective, "metric": row["dev"]}
+        for step, (row, objective) in enumerate(zip(found, seen, strict=True))
+    ]

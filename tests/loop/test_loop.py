@@ -94,6 +94,37 @@ def test_rounds(tmp_path: Path, rounds: int) -> None:
     assert decoder.calls[0] == dict.fromkeys(FEATURES, 0.1)
 
 
+def test_round_by_round_it_is_the_same(tmp_path: Path) -> None:
+    whole = loop(tmp_path / "whole", Toy(k=3), rounds=3)
+    model = whole.run(DEV)
+    parts = loop(tmp_path / "parts", Toy(k=3), rounds=3)
+    for number in (1, 2, 2, 3):
+        assert parts.advance(DEV, to=number).weights == whole.place.model(number).weights
+    assert len(parts.decoder.calls) == 3  # type: ignore[attr-defined]
+    assert parts.place.result() is None
+    assert parts.run(DEV, resume=True).weights == model.weights
+    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+
+
+def test_rounds_go_on_when_nothing_is_new_if_asked_to(tmp_path: Path) -> None:
+    for early, reason in ((True, "nothing new"), (False, "9 rounds")):
+        made = loop(tmp_path / str(early), Toy(k=60), rounds=9, early=early)
+        made.run(DEV)
+        result = made.place.result()
+        assert result is not None
+        assert result["reason"] == reason
+        assert (len(decoded(made)) == 10) is not early
+        assert made.place.pool(result["rounds"], WER()).hypotheses == sum(row["new"] for row in decoded(made))
+
+
+def test_candidates_can_be_forgotten(tmp_path: Path) -> None:
+    made = loop(tmp_path / "run", rounds=2)
+    model = made.run(DEV, HELD)
+    made.place.forget()
+    assert not list((tmp_path / "run").rglob("*.npy"))
+    assert made.run(DEV, HELD, resume=True).weights == model.weights
+
+
 def test_the_best_round_on_held_out_segments_is_chosen(tmp_path: Path) -> None:
     made = loop(tmp_path / "run", rounds=5)
     model = made.run(DEV, HELD)

@@ -16,10 +16,12 @@ from nbest.base.files import read_lines
 from nbest.base.types import Ints
 from nbest.compute.segments import offsets_of, rows_of
 from nbest.corpus import NBest, Texts, Words, intern, merge
-from nbest.decisions import first
+from nbest.decoders import SystemDecoder
 from nbest.forests.kbest import kbest
-from nbest.formats import read, write
+from nbest.formats import write
 from nbest.lm.estimate import KneserNey
+from nbest.loop import Inputs, Loop
+from nbest.loop.folder import Folder
 from nbest.model.loglinear import LogLinear
 from nbest.papers.data import (
     BLEU_OF_TOKENS,
@@ -92,17 +94,33 @@ def base(run: Run, pair: str) -> Translator:
 
 def decode_round(run: Run, pair: str, number: int) -> dict[str, Any]:
     """Decode dev with the weights of the round before, add to its lists, and train the linear model on all of them."""
-    sizes, system = Sizes.of(run), base(run, pair)
-    weights = system.weights if number == 1 else run.need(f"{pair}-round-{number - 1}")["weights"]
+    if number > 1:
+        run.need(f"{pair}-round-{number - 1}")
+    sizes = Sizes.of(run)
+    base(run, pair)  # is trained unless it was
     texts, references = short(parallel(run, pair, "dev"), _WORDS, sizes.sentences, f"dev of {pair}")
-    found = decoded(run, system, texts, references, "dev", weights, sizes.round_k)
-    reached = found.score(first(None, found))
-    pool = found if number == 1 else merge(read(_lists(run, pair, f"round-{number - 1}")).with_metric(METRIC), found)
-    keep(run, pair, f"round-{number}", pool)
-    model, _ = fit_quietly(SoftBLEU(threads=run.threads, progress=run.progress), _bare(pool))
-    sizes_of = {"segments": len(pool), "hypotheses": pool.hypotheses}
-    scores = {"decoded": reached, "lists": model.scores_["dev"]}
-    return {"before": dict(weights), "weights": dict(model.weights), **scores, **sizes_of}
+    common: dict[str, Any] = {"threads": run.threads, "progress": run.progress}
+    folder, options = translator_folder(run, pair, sizes.train), {"beam": sizes.beam}
+    decoder, trainer = SystemDecoder(folder, sizes.round_k, options=options, **common), SoftBLEU(**common)
+    loop = Loop(decoder, trainer, METRIC, _rounds(run, pair), rounds=sizes.rounds, warm=False, early=False)
+    with quietly():
+        model = loop.advance(Inputs(texts, [(text,) for text in decoder.references(references)]), to=number)
+    found, trained = loop.place.decoded(number), loop.place.trained(number)
+    assert found is not None
+    assert trained is not None
+    scores = {"decoded": found["dev"]["score"], "lists": trained["scores"]["dev"]}
+    return {"before": found["weights"], "weights": dict(model.weights), **scores, **trained["pool"]}
+
+
+def dev_lists(run: Run, pair: str) -> NBest:
+    """The dev lists of all rounds, with statistics and without texts."""
+    last = Sizes.of(run).rounds
+    run.need(f"{pair}-round-{last}")
+    return replace(Folder(_rounds(run, pair)).pool(last, METRIC), references=None, sources=None)
+
+
+def _rounds(run: Run, pair: str) -> Path:
+    return run.work / f"{pair}-rounds"
 
 
 def tuned(run: Run, pair: str) -> dict[str, float]:
@@ -234,11 +252,6 @@ def kept(run: Run, pair: str, *names: str) -> NBest:
         stats=np.concatenate([part["stats"] for part in parts]),
         metric=METRIC,
     )
-
-
-def _bare(lists: NBest) -> NBest:
-    """The lists without texts, so that nothing is tuned for decisions that are not made here."""
-    return replace(lists, texts=None, references=None, sources=None)
 
 
 def _lists(run: Run, pair: str, name: str) -> Path:

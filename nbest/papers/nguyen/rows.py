@@ -15,7 +15,7 @@ from nbest.features import Bins, GaussianKernels, apply_recipes, corpus_scale, r
 from nbest.model.loglinear import LogLinear, load
 from nbest.objectives import Risk, scales
 from nbest.papers.data import chosen_stats
-from nbest.papers.nguyen.lists import METRIC, Sizes, fit_quietly, kept, quietly
+from nbest.papers.nguyen.lists import METRIC, Sizes, dev_lists, fit_quietly, kept, quietly
 from nbest.papers.run import Run
 from nbest.studies.bins import bins as bins_study
 from nbest.studies.starts import starts as starts_study
@@ -45,12 +45,7 @@ def lists_of(run: Run, pair: str, on: str) -> Lists:
     and devtest ("dev")."""
     if on == "train":
         return Lists(jackknifed(run, pair), kept(run, pair, "dev"), kept(run, pair, "test"))
-    return Lists(rounds(run, pair), kept(run, pair, "devtest"), kept(run, pair, "test"))
-
-
-def rounds(run: Run, pair: str) -> NBest:
-    """The lists of all rounds on dev, merged."""
-    return kept(run, pair, f"round-{Sizes.of(run).rounds}")
+    return Lists(dev_lists(run, pair), kept(run, pair, "devtest"), kept(run, pair, "test"))
 
 
 def jackknifed(run: Run, pair: str) -> NBest:
@@ -224,7 +219,7 @@ def shape_bins(run: Run, pair: str) -> dict[str, Any]:
 
 def _sample(run: Run, pair: str, segments: int, k: int) -> NBest:
     """Some dev lists of all rounds, with hypotheses spread evenly over each."""
-    dev = rounds(run, pair)
+    dev = dev_lists(run, pair)
     few = dev.select(spread(len(dev), segments))
     place = np.arange(few.hypotheses) - np.repeat(few.offsets[:-1], few.lengths)
     size = np.repeat(np.maximum(few.lengths, 1), few.lengths)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +13,13 @@ import numpy as np
 
 from nbest.base.files import replacing
 from nbest.base.types import Floats, Ints
-from nbest.corpus import Forests, NBest, merge
+from nbest.corpus import Forests, NBest
 from nbest.decisions import consensus, first
 from nbest.evaluation.significance import permutation
 from nbest.forests.kbest import kbest
 from nbest.formats import read_forests, write, write_forests
+from nbest.loop import Inputs, Loop
+from nbest.loop.report import rows_of
 from nbest.model.loglinear import LogLinear
 from nbest.papers.data import (
     BLEU_OF_TOKENS,
@@ -102,21 +105,22 @@ class Pair:
 
     def mert_lists(self) -> dict[str, Any]:
         """MERT on the k best of all decodings so far, decoding again after each round (section 5.3)."""
-        forests, weights = self.kept("default"), dict(DEFAULT_WEIGHTS)
-        pool: NBest | None = None
-        history = []
-        for number in range(self.run.size(4, 3)):
-            found = best_of(forests, weights, self.run.size(200, 100), self.run.threads)
-            pool = found if pool is None else merge(pool, found)
-            model = MERT(seed=self.run.seed, threads=self.run.threads).fit(pool)
-            weights = dict(model.weights)
-            self.run.say(f"{self.name}: round {number + 1}, {pool.hypotheses} hypotheses, {model.scores_['dev']:.2f}")
-            forests = self.decode("dev", weights)
-            reached = _score(best_of(forests, weights, 1, self.run.threads))
-            history.append({"hypotheses": pool.hypotheses, "lists": model.scores_["dev"], "decoded": reached})
-        assert pool is not None
-        write(pool, self._path("mert-lists.dev.jsonl.gz"))
+        decoder, folder = _Decoder(self, DEFAULT_WEIGHTS, self.kept("default")), self._path("mert-lists")
+        loop = Loop(
+            decoder, MERT(seed=self.run.seed, threads=self.run.threads), BLEU_OF_TOKENS, folder, start=DEFAULT_WEIGHTS,
+            rounds=self.run.size(4, 3), k=self.run.size(200, 100), warm=False, early=False, measure=_as_decoded,
+            say=lambda line: self.run.say(f"{self.name}: {line}"),
+        )  # fmt: skip
+        sources = self.parts["dev"].sources
+        loop.run(Inputs(sources), resume=folder.exists())
+        model = loop.place.model(loop.rounds)  # the last, not the best
+        forests = decoder.decode(model.weights, sources)
+        write(loop.place.pool(loop.rounds, BLEU_OF_TOKENS, texts=True), self._path("mert-lists.dev.jsonl.gz"))
         self.keep("mert-lists", forests)
+        history = [
+            {"hypotheses": before["pool"], "lists": after["trained_dev"], "decoded": after["dev"]}
+            for before, after in pairwise(rows_of(loop.place))
+        ]
         return {**self.measure("mert-lists", model, forests), "history": history}
 
     def mert_forests(self) -> dict[str, Any]:
@@ -140,7 +144,7 @@ class Pair:
         return self._consensus_training("cobleu-annealed", "default", 3, schedule="temperature")
 
     def _consensus_training(self, name: str, begin: str, rounds: int, **settings: Any) -> dict[str, Any]:
-        """Maximise CoBLEU on forests, decode with what was found, and again."""
+        """Maximise CoBLEU on the newest forests, decode with what was found, and again; nothing is pooled."""
         self.run.need(f"{self.name}-{COMPARED}")  # p is against it: better said before the work than after
         forests, model, history = self.kept(begin), LogLinear({}), []
         for number in range(min(rounds, self.run.size(3, 2))):
@@ -190,13 +194,34 @@ class Pair:
         return {"p": {decision: test.p for decision, test in tests.items()}}
 
 
+@dataclass
+class _Decoder:
+    """The translator on the dev part; the last forests are at hand, as more than one asks for them."""
+
+    pair: Pair
+    weights: Weights
+    forests: Forests
+
+    @property
+    def threads(self) -> int | None:
+        """For who takes the best of the forests."""
+        return self.pair.run.threads
+
+    def decode(self, weights: Weights, inputs: Sequence[str]) -> Forests:
+        """Forests with references."""
+        if dict(weights) != dict(self.weights):
+            self.weights, self.forests = dict(weights), self.pair.decode("dev", weights)
+        return self.forests
+
+
+def _as_decoded(found: Forests) -> Forests:
+    """Nothing is left to measure; and no sharpness is fitted on lists, since forests have their own."""
+    return found
+
+
 def best_of(forests: Forests, weights: Weights, k: int, threads: int | None) -> NBest:
     """The k best translations of each forest."""
     return kbest(forests, LogLinear(dict(weights)).edge_scores(forests), k, distinct=True, threads=threads).lists()
-
-
-def _score(lists: NBest) -> float:
-    return lists.score(first(None, lists))
 
 
 def _one_best(model: LogLinear, forests: Forests, run: Run) -> tuple[NBest, Ints]:

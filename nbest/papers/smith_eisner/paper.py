@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -138,7 +136,7 @@ def _tuned(run: Run, task_name: str, method: str, *, large: bool = False) -> dic
     answers = first(None, found)
     np.save(folder / "test.npy", chosen_stats(found, answers), allow_pickle=False)
     curve = [{key: value for key, value in row.items() if key != "weights"} for row in rows_of(loop.place)]
-    _forget(folder)
+    loop.place.forget()
     return {
         "test": found.score(answers),
         **{name: model.scores_[name] for name in ("dev", "heldout")},
@@ -159,12 +157,6 @@ def _tested(task: Task, weights: Mapping[str, float]) -> NBest:
     found = decoder.decode(weights, task.test.segments)
     assert isinstance(found, NBest)
     return found.with_metric(task.metric, task.test.references)  # type: ignore[arg-type]
-
-
-def _forget(folder: Path) -> None:
-    """Remove the candidates of a loop that has ended; what is said of them stays."""
-    for part in [*folder.glob("rounds/*/dev"), *folder.glob("rounds/*/heldout")]:
-        shutil.rmtree(part)
 
 
 def _compared(run: Run, task_name: str, names: tuple[str, ...]) -> dict[str, Any]:
