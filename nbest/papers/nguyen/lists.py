@@ -16,7 +16,6 @@ from nbest.base.files import read_lines
 from nbest.base.types import Ints
 from nbest.compute.segments import offsets_of, rows_of
 from nbest.corpus import NBest, Texts, Words, intern, merge
-from nbest.decoders import SystemDecoder
 from nbest.forests.kbest import kbest
 from nbest.formats import write
 from nbest.lm.estimate import KneserNey
@@ -32,6 +31,7 @@ from nbest.papers.data import (
     translator_folder,
 )
 from nbest.papers.run import Run
+from nbest.systems.decoder import SystemDecoder
 from nbest.systems.jackknife import fold_indices
 from nbest.systems.translator.alignment.links import Links, read_links
 from nbest.systems.translator.phrases.extract import extract_phrases
