@@ -73,14 +73,14 @@ def group(name: str | None, help: str, cls: type[TyperGroup] | None = None) -> t
     )
 
 
-def add_command(app: typer.Typer, name: str, kind: type[Command], *, further: bool = False) -> None:
+def add_command(app: typer.Typer, name: str, kind: type[Command]) -> None:
     """Add a command whose options are the parameters of a dataclass, and whose help is its docstring.
 
-    With `further`, options that it does not have are left among its arguments.
+    One with a metric leaves options that it does not have among its arguments: they are of the metric or the trainer.
     """
 
     made = function_of(kind.__doc__, _in_order(kind), lambda given: kind(**given).run())
-    app.command(name, cls=Helped, context_settings=FURTHER if further else None)(made)
+    app.command(name, cls=Helped, context_settings=FURTHER if issubclass(kind, MetricOptions) else None)(made)
 
 
 def function_of(
@@ -96,6 +96,14 @@ def function_of(
     command.__annotations__ = {option.name: option.annotation for option in options}
     command.__doc__ = doc
     return command
+
+
+def add_to(app: typer.Typer, name: str, made: Any) -> None:
+    """Add a command, or an application with commands of its own."""
+    if isinstance(made, typer.Typer):
+        app.add_typer(made, name=name)
+    else:
+        add_command(app, name, made)
 
 
 def _in_order(kind: type) -> list[Parameter]:
@@ -140,7 +148,7 @@ class References:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricOptions:
-    """Options of metrics."""
+    """Options of metrics; others that a metric or a trainer has follow among the arguments."""
 
     tokenize: str | None = parameter(None, "BLEU's tokeniser: 13a (default), none, intl, char, zh.")
     lowercase: bool = parameter(False, "Ignore case in the metric.", flags=("--lowercase", "-lc"))

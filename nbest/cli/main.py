@@ -4,27 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from nbest.cli import (
-    compare,
-    convert,
-    decode,
-    demo,
-    features,
-    inspect,
-    loop,
-    reproduce,
-    rerank,
-    score,
-    study,
-    train,
-    tune,
-    warmup,
-)
-from nbest.cli.commands import add_command, group
+from nbest.base.registry import Registry
+from nbest.cli.commands import add_to, group
 from nbest.cli.streams import complain, foreseen, give_up_output, make_ready
 
 _HELP = """Learn to pick the best of n: tune and rerank candidate lists by the metric that matters.
@@ -38,22 +23,31 @@ Start with [bold]nbest demo[/bold], or with your own lists:
   nbest rerank test.nbest --model model.json > out.txt
 """
 
-app = group("nbest", _HELP)
+COMMANDS: Registry[Any] = Registry(
+    "command",
+    {
+        "demo": "demo:Demo",
+        "tune": "tune:Tune",
+        "rerank": "rerank:Rerank",
+        "score": "score:Score",
+        "compare": "compare:Compare",
+        "inspect": "inspect:Inspect",
+        "convert": "convert:Convert",
+        "reproduce": "reproduce:Reproduce",
+        "warmup": "warmup:Warmup",
+        "loop": "loop:LoopRun",
+        "study": "study:app",
+        "train": "train:app",
+        "features": "features:app",
+        "decode": "decode:app",
+    },
+    room="nbest.cli",
+)
+"""Commands by name: dataclasses of their options, or applications with commands of their own."""
 
-add_command(app, "demo", demo.Demo)
-add_command(app, "tune", tune.Tune, further=True)
-add_command(app, "rerank", rerank.Rerank)
-add_command(app, "score", score.Score, further=True)
-add_command(app, "compare", compare.Compare, further=True)
-add_command(app, "inspect", inspect.Inspect, further=True)
-add_command(app, "convert", convert.Convert)
-add_command(app, "reproduce", reproduce.Reproduce)
-add_command(app, "warmup", warmup.Warmup)
-add_command(app, "loop", loop.LoopRun, further=True)
-app.add_typer(study.app, name="study")
-app.add_typer(train.app, name="train")
-app.add_typer(features.app, name="features")
-app.add_typer(decode.app, name="decode")
+app = group("nbest", _HELP)
+for _name, _command in COMMANDS.items():
+    add_to(app, _name, _command)
 
 
 def _version(asked: bool) -> None:

@@ -28,7 +28,7 @@ class _Studies(TyperGroup):
         if cmd_name not in STUDIES:
             return None
         made = c.group(cmd_name, "")
-        c.add_command(made, cmd_name, command_of(cmd_name), further=True)
+        c.add_command(made, cmd_name, command_of(cmd_name))
         info = made.registered_commands[0]
         return typer.main.get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
 

@@ -93,7 +93,13 @@ class Serial(Threads):
 
 
 EXECUTORS: Registry[Callable[..., Executor]] = Registry(
-    "executor", {"serial": Serial, "threads": Threads}, group="nbest.executors"
+    "executor",
+    {
+        "serial": Serial,
+        "threads": Threads,
+    },
+    group="nbest.executors",
+    room="nbest.compute",
 )
 """Executors by name."""
 

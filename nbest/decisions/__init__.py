@@ -24,6 +24,7 @@ DECISIONS: Registry[Callable[..., Ints]] = Registry(
         "mbr": mbr,
     },
     group="nbest.decisions",
+    room=__name__,
 )
 """Decisions by the name used on the command line: `(model, corpus, **options) -> choice`. What else a decision takes
 (gain, gamma, evidence, order, forests, progress) are its keywords; `model: ... | None` says that it needs none."""

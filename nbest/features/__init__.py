@@ -42,6 +42,7 @@ FEATURES: Registry[Callable[..., NBest]] = Registry(
         "rank": rank,
     },
     group="nbest.features",
+    room=__name__,
 )
 """Features that can be added to any lists, by the name used on the command line."""
 

@@ -19,33 +19,38 @@ from nbest.base.errors import (
 from nbest.base.files import read_bytes
 from nbest.base.registry import Registry
 from nbest.corpus import Forests, NBest
-from nbest.formats.forests import cdec, moses_hypergraph, slf, travatar
-from nbest.formats.forests import jsonl as forest_jsonl
 from nbest.formats.forests.base import ForestFormat
-from nbest.formats.lists import (
-    espnet,
-    fairseq,
-    flat,
-    hyporadise,
-    jsonl,
-    kaldi,
-    mlm_scoring,
-    moses,
-    nemo,
-    wenet,
-)
 from nbest.formats.lists.base import HEAD, Format
 from nbest.formats.references import read_references
 
-_MODULES = (jsonl, fairseq, espnet, kaldi, hyporadise, mlm_scoring, wenet, flat, moses, nemo)
-"""In the order they are tried: the surest first."""
-_FOREST_MODULES = (forest_jsonl, travatar, cdec, moses_hypergraph, slf)
-
 FORMATS: Registry[Format] = Registry(
-    "format", {module.FORMAT.name: module.FORMAT for module in _MODULES}, group="nbest.formats"
+    "format",
+    {  # in the order they are tried: the surest first
+        "jsonl": "jsonl:FORMAT",
+        "fairseq": "fairseq:FORMAT",
+        "espnet": "espnet:FORMAT",
+        "kaldi": "kaldi:FORMAT",
+        "hyporadise": "hyporadise:FORMAT",
+        "mlm-scoring": "mlm_scoring:FORMAT",
+        "wenet": "wenet:FORMAT",
+        "flat": "flat:FORMAT",
+        "moses": "moses:FORMAT",
+        "nemo": "nemo:FORMAT",
+    },
+    group="nbest.formats",
+    room="nbest.formats.lists",
 )
 FOREST_FORMATS: Registry[ForestFormat] = Registry(
-    "format", {module.FORMAT.name: module.FORMAT for module in _FOREST_MODULES}, group="nbest.forest_formats"
+    "format",
+    {
+        "forests": "jsonl:FORMAT",
+        "travatar": "travatar:FORMAT",
+        "cdec": "cdec:FORMAT",
+        "moses-hypergraph": "moses_hypergraph:FORMAT",
+        "slf": "slf:FORMAT",
+    },
+    group="nbest.forest_formats",
+    room="nbest.formats.forests",
 )
 
 __all__ = [

@@ -38,6 +38,7 @@ METRICS: Registry[type] = Registry(
         "external": External,
     },
     group="nbest.metrics",
+    room=__name__,
 )
 """Metrics by the name used on the command line."""
 

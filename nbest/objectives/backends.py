@@ -150,5 +150,12 @@ def _(shard: ForestShard) -> Any:
 NUMBA = NumbaBackend()
 """The default."""
 
-BACKENDS: Registry[Backend] = Registry("backend", {"numba": NUMBA}, group="nbest.backends")
+BACKENDS: Registry[Backend] = Registry(
+    "backend",
+    {
+        "numba": NUMBA,
+    },
+    group="nbest.backends",
+    room="nbest.objectives",
+)
 """Backends by name."""

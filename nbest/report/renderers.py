@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from nbest.base.errors import look_up
+from nbest.base.registry import Registry
 from nbest.report.csv import CSV
 from nbest.report.latex import LaTeX
 from nbest.report.markdown import Markdown
@@ -46,18 +46,23 @@ class Renderer(Protocol):
         ...
 
 
-RENDERERS: dict[str, Renderer] = {
-    "terminal": Terminal(),
-    "markdown": Markdown(),
-    "latex": LaTeX(),
-    "csv": CSV(),
-}
+RENDERERS: Registry[Renderer] = Registry(
+    "form of a report",
+    {
+        "terminal": Terminal(),
+        "markdown": Markdown(),
+        "latex": LaTeX(),
+        "csv": CSV(),
+    },
+    group="nbest.renderers",
+    room="nbest.report",
+)
 """Forms of reports by name."""
 
 
 def find(kind: str) -> Renderer:
     """The renderer of a form."""
-    return look_up(RENDERERS, kind, "form of a report")
+    return RENDERERS.look_up(kind)
 
 
 def render(page: Page, renderer: Renderer) -> str:

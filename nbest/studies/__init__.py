@@ -34,6 +34,7 @@ STUDIES: Registry[Callable[..., Study]] = Registry(
         "surface": surface,
     },
     group="nbest.studies",
+    room=__name__,
 )
 """Studies by the name used on the command line."""
 

@@ -36,6 +36,7 @@ TRAINERS: Registry[type] = Registry(
         "softbleu": SoftBLEU,
     },
     group="nbest.trainers",
+    room=__name__,
 )
 """Trainers by the name used on the command line."""
 
