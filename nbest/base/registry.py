@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from nbest.base.errors import ParameterError, look_up
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, EntryPoints
 
 T = TypeVar("T")
 
@@ -21,7 +21,13 @@ class PluginWarning(UserWarning):
 
 def plugin_names(group: str) -> list[str]:
     """The names that other packages add to a group, without importing anything of theirs."""
-    return sorted({point.name for point in entry_points(group=group)})
+    return sorted({point.name for point in _points(group)})
+
+
+def _points(group: str) -> EntryPoints:
+    from importlib.metadata import entry_points  # 30 ms that --help can do without
+
+    return entry_points(group=group)
 
 
 class Registry(MutableMapping[str, T], Generic[T]):
@@ -75,9 +81,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
     def _all(self) -> Mapping[str, T | str]:
         """The family with what other packages add, which is looked for once."""
         if self._group is not None:
-            from importlib.metadata import entry_points  # 30 ms that --help can do without
-
-            points = self._checked(entry_points(group=self._group))
+            points = self._checked(_points(self._group))
             self._group = None  # before loading: what is loaded may ask this family
             for package, point in points:
                 try:
