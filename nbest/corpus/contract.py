@@ -12,7 +12,7 @@ What the container itself knows are its attributes and methods, below. What need
 | shards as objectives see them | `shards_of` | `objectives.forest_shard` |
 | scale of features, within segments and over the corpus | `within_scale`, `corpus_scale` | `features.standardise` |
 | best k under a model, and the forests these are of | `best_lists` | `decisions.chosen` |
-| score and totals of what a model chooses | `score_of`, `totals_of` | `decisions.chosen` |
+| totals of what a model chooses, true ones and such that add up | `chosen_totals`, `totals_of` | `decisions.chosen` |
 | score of the first choices | `first_score` | `decisions.chosen` |
 | score and totals of the best choices | `oracle_score`, `oracle_totals` | `decisions.chosen` |
 | what is in it, and what is wrong with it | `inspect_corpus` | `evaluation.forest_inspection` |

@@ -76,7 +76,8 @@ class Texts:
 def _restored(arrays: tuple[Any, ...], writeable: tuple[bool, ...]) -> Texts:
     """Texts of arrays that may be written to, or not, as before."""
     for array, may_be in zip(arrays, writeable, strict=True):
-        array.flags.writeable = may_be
+        if not may_be:
+            array.flags.writeable = False
     return Texts(*arrays)
 
 

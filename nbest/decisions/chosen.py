@@ -21,7 +21,7 @@ from nbest.model.loglinear import LogLinear
 
 
 @singledispatch
-def best_lists(corpus: Corpus, model: LogLinear, k: int) -> tuple[NBest, Forests | None]:
+def best_lists(corpus: Corpus, model: LogLinear, k: int, threads: int | None = None) -> tuple[NBest, Forests | None]:
     """Lists to choose from and, where they were read from forests, these.
 
     Lists are as they are; of forests it is the k best distinct strings under the model.
@@ -30,13 +30,13 @@ def best_lists(corpus: Corpus, model: LogLinear, k: int) -> tuple[NBest, Forests
 
 
 @best_lists.register(NBest)
-def _(corpus: NBest, model: LogLinear, k: int) -> tuple[NBest, None]:
+def _(corpus: NBest, model: LogLinear, k: int, threads: int | None = None) -> tuple[NBest, None]:
     return corpus, None
 
 
 @best_lists.register(Forests)
-def _(corpus: Forests, model: LogLinear, k: int) -> tuple[NBest, Forests]:
-    return kbest(corpus, model.edge_scores(corpus), k, distinct=k > 1).lists(), corpus
+def _(corpus: Forests, model: LogLinear, k: int, threads: int | None = None) -> tuple[NBest, Forests]:
+    return kbest(corpus, model.edge_scores(corpus), k, distinct=k > 1, threads=threads).lists(), corpus
 
 
 def score_of(corpus: Corpus, model: LogLinear) -> float:
@@ -45,21 +45,21 @@ def score_of(corpus: Corpus, model: LogLinear) -> float:
 
 
 def _all_totals(corpus: Corpus, model: LogLinear) -> Floats:
-    return np.sum(current().map(partial(_chosen_totals, model=model), corpus.shards()), axis=0)
+    return np.sum(current().map(partial(chosen_totals, model=model), corpus.shards()), axis=0)
 
 
 @singledispatch
-def _chosen_totals(part: Corpus, model: LogLinear) -> Floats:
-    """[M] statistics of what a model chooses in a shard."""
-    raise no_answer("score_of", part)
+def chosen_totals(part: Corpus, model: LogLinear) -> Floats:
+    """[M] statistics of what a model chooses in a shard: what `score_of` adds up."""
+    raise no_answer("chosen_totals", part)
 
 
-@_chosen_totals.register(NBest)
+@chosen_totals.register(NBest)
 def _(part: NBest, model: LogLinear) -> Floats:
     return part.totals(model.predict(part))
 
 
-@_chosen_totals.register(Forests)
+@chosen_totals.register(Forests)
 def _(part: Forests, model: LogLinear) -> Floats:
     lists, _ = best_lists(part, model, 1)
     return lists.totals(first(None, lists))

@@ -13,7 +13,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.corpus import Forests, NBest
-from nbest.forests.kbest import kbest
+from nbest.decisions.chosen import best_lists
 from nbest.formats import write_forests
 from nbest.loop.keys import keys_of
 from nbest.loop.pool import aligned, assemble, new_ones, save_array, save_part
@@ -46,7 +46,7 @@ def keep_lists(folder: Path, before: Sequence[Path], lists: NBest, weights: Mapp
 
 def keep_forests(folder: Path, before: Sequence[Path], found: Forests, weights: Mapping[str, float]) -> dict[str, Any]:
     """Write forests as they are; what is new is told by their best strings."""
-    best = best_lists(found, weights, 1)
+    best, _ = best_lists(found, LogLinear(dict(weights)), 1)
     answers = _answers(best)
     folder.mkdir()
     write_forests(replace(found, own_weights=dict(weights)), folder / FORESTS)
@@ -60,11 +60,6 @@ def keep_forests(folder: Path, before: Sequence[Path], found: Forests, weights: 
         "edges": found.edges,
         "empty": int((answers < 0).sum()),
     }
-
-
-def best_lists(forests: Forests, weights: Mapping[str, float], k: int, threads: int | None = None) -> NBest:
-    """The k best strings of each forest under the weights that decoded it."""
-    return kbest(forests, LogLinear(dict(weights)).edge_scores(forests), k, distinct=True, threads=threads).lists()
 
 
 def _answers(lists: NBest) -> Ints:

@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.corpus import Forests, NBest
+from nbest.corpus.contract import Corpus
 from nbest.corpus.metric import Metric
+from nbest.decisions.chosen import best_lists
 from nbest.decoders import Decoder, describe_decoder, in_folder
+from nbest.forests.derivations import as_forests
 from nbest.forests.union import union
 from nbest.formats import read_forests
 from nbest.loop.folder import Folder
 from nbest.loop.inputs import Inputs
-from nbest.loop.keeping import FORESTS, best_lists, keep_forests, keep_lists
+from nbest.loop.keeping import FORESTS, keep_forests, keep_lists
 from nbest.loop.pool import assemble, ids_of
 from nbest.loop.report import told, write_report
 from nbest.model.loglinear import LogLinear, load, versions
@@ -44,7 +46,7 @@ class Loop:
     (without them, those whose decoded dev score is best, the last of equals). Every round is on disk before the next
     begins: see nbest/loop/folder.py.
 
-    decoder   has `decode(weights, segments) -> NBest | Forests`; see nbest.decoders
+    decoder   has `decode(weights, segments) -> Corpus`; see nbest.decoders
     trainer   any trainer; it starts from the last weights where it has a `start` that was left open (`warm`)
     folder    directory of the run
     start     weights of the first round; by default the decoder's own `start`
@@ -180,27 +182,23 @@ class Loop:
             return ()
         return read_forests(folder / FORESTS).ids if self.forests else ids_of(folder)
 
-    def _measured(self, found: NBest | Forests, inputs: Inputs, known: Sequence[str]) -> NBest | Forests:
-        if not isinstance(found, NBest | Forests):
+    def _measured(self, found: Corpus, inputs: Inputs, known: Sequence[str]) -> Corpus:
+        if not isinstance(found, Corpus):
             raise ParameterError(f"a decoder must return NBest or Forests, got {type(found).__name__}")
         if inputs.references is not None:
             found = found.with_references(inputs.references_of(found.ids, known))
-        if isinstance(found, NBest) and self.forests:
+        if found.whole and self.forests:
             raise ParameterError("this decoder gives lists; training on forests needs a decoder that gives forests")
         return found.with_metric(self.metric) if self.measure is None else self.measure(found)
 
     def _kept(
-        self, folder: Path, number: int, name: str, found: NBest | Forests, weights: Mapping[str, float]
+        self, folder: Path, number: int, name: str, found: Corpus, weights: Mapping[str, float]
     ) -> dict[str, Any]:
         """Write what is new; sizes, and the score of the decoder's answers."""
         before = [self.place.round(r) / name for r in range(1, number)]
-        if isinstance(found, Forests) and self.forests:
-            return keep_forests(folder, before, found, weights)
-        lists = (
-            found
-            if isinstance(found, NBest)
-            else best_lists(found, weights, self.k, getattr(self.decoder, "threads", None))
-        )
+        if self.forests:
+            return keep_forests(folder, before, as_forests(found), weights)
+        lists, _ = best_lists(found, LogLinear(dict(weights)), self.k, getattr(self.decoder, "threads", None))
         return keep_lists(folder, before, lists, weights)
 
     # training ----------------------------------------------------------------------------------------------------
@@ -219,7 +217,7 @@ class Loop:
         model.save(self.place.round(number) / "model.json")
         return {
             "scores": dict(model.scores_),
-            "pool": _sizes(dev),
+            "pool": dev.sizes,
             "seconds": {"load": round(loaded - begin, 3), "train": round(time.perf_counter() - loaded, 3)},
             **({"grid": rows} if rows else {}),
         }
@@ -232,7 +230,7 @@ class Loop:
             given.setdefault("start", dict(weights))
         return replace(self.trainer, **given)
 
-    def _pool(self, number: int, name: str) -> NBest | Forests:
+    def _pool(self, number: int, name: str) -> Corpus:
         """The candidates of all rounds up to this one."""
         if not self.forests:
             return self.place.pool(number, self.metric, texts=isinstance(self.trainer, MaxCoBLEU), part=name)
@@ -270,9 +268,3 @@ class Loop:
 
     def _chosen(self) -> LogLinear:
         return load(self.place.path / "model.json")
-
-
-def _sizes(corpus: NBest | Forests) -> dict[str, int]:
-    if isinstance(corpus, NBest):
-        return {"segments": len(corpus), "hypotheses": corpus.hypotheses}
-    return {"segments": len(corpus), "nodes": corpus.nodes, "edges": corpus.edges}

@@ -18,9 +18,9 @@ from nbest.compute.segments import offsets_of
 from nbest.corpus.texts import Texts
 from nbest.testing.corpora import as_read_by
 
-Corpus = tuple[list[list[str]], list[list[str]]]  # hypotheses by segment, references by segment
+Sides = tuple[list[list[str]], list[list[str]]]  # hypotheses by segment, references by segment
 
-_CORPUS: Corpus = (
+_CORPUS: Sides = (
     [
         ["the cat sat on the mat", "a cat sat on a mat", "the the the the the", "", "the cat sat on the mat"],
         [],
@@ -53,7 +53,7 @@ def check_metric(metric: Any) -> None:
             raise AssertionError(f"{check.__name__.lstrip('_')} of {metric.name}: {error!r}") from error
 
 
-def _stats(metric: Any, corpus: Corpus) -> Floats:
+def _stats(metric: Any, corpus: Sides) -> Floats:
     hypotheses, references = _read_by(metric, corpus)
     texts, offsets = _flat(hypotheses)
     if hasattr(metric, "stats_of"):
@@ -61,7 +61,7 @@ def _stats(metric: Any, corpus: Corpus) -> Floats:
     return metric.stats(texts, offsets, references)
 
 
-def _read_by(metric: Any, corpus: Corpus) -> Corpus:
+def _read_by(metric: Any, corpus: Sides) -> Sides:
     """The corpus with texts in the form that the metric reads."""
     hypotheses, references = ([[as_read_by(metric, text) for text in group] for group in side] for side in corpus)
     return hypotheses, references
@@ -133,7 +133,7 @@ def _check_additive(metric: Any) -> None:
 
 def _check_empty(metric: Any) -> None:
     width = len(metric.stat_names)
-    empty: list[Corpus] = [([], []), ([[]], [["a b"]]), ([[], []], [["a"], ["b", "c"]])]
+    empty: list[Sides] = [([], []), ([[]], [["a b"]]), ([[], []], [["a"], ["b", "c"]])]
     for corpus in empty:
         stats = _stats(metric, corpus)
         assert stats.shape == (0, width), f"stats of empty lists must have shape {(0, width)}, got {stats.shape}"
