@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from nbest.base.errors import ParameterError, look_up
 from nbest.base.parameters import Parameter
-from nbest.cli.systems import Kind, all_of, command_of, group, taken
+from nbest.cli.systems import all_of, command_of, group, taken
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests, NBest
     from nbest.model.loglinear import LogLinear
-    from nbest.systems.base import Decoding, System
+    from nbest.systems.base import Decoding, System, Training
 
 
-def _command(name: str, kind: Kind) -> Callable[..., None] | None:
+def _command(name: str, kind: type[Training[Any]]) -> Callable[..., None] | None:
     if kind.decoding is None:
         return None
     place = Parameter(name, "system", str, MISSING, f"Directory of nbest train {name}.", flags=("system",))
@@ -27,7 +27,7 @@ def _command(name: str, kind: Kind) -> Callable[..., None] | None:
 app = group("decode", "Run base systems: texts, lists or forests come out.", _command)
 
 
-def _run(kind: Kind, given: dict[str, Any]) -> None:
+def _run(kind: type[Training[Any]], given: dict[str, Any]) -> None:
     """Read, decode, write; report where the inputs tell what is right."""
     from nbest.cli.console import Console, print_json
     from nbest.cli.targets import check_target, format_of_output, refuse_overwriting, written

@@ -11,13 +11,10 @@ from typer.core import TyperGroup
 from nbest.base.errors import ParameterError, shown
 from nbest.base.parameters import Parameter, parameters_of
 from nbest.cli import commands as c
-from nbest.systems import SYSTEMS
-from nbest.systems.base import Training
 
 T = TypeVar("T")
-Kind = type[Training[Any]]
-Command = Callable[[str, Kind], Callable[..., None] | None]
-"""The command of a system with its name; None where it has none."""
+Command = Callable[[str, Any], Callable[..., None] | None]
+"""The command of a system, by its name and its `Training`; None where it has none."""
 
 
 def group(name: str, help: str, command: Command) -> typer.Typer:
@@ -25,9 +22,13 @@ def group(name: str, help: str, command: Command) -> typer.Typer:
 
     class Systems(TyperGroup):
         def list_commands(self, context: Any) -> list[str]:
+            from nbest.systems import SYSTEMS
+
             return [each for each in SYSTEMS if command(each, SYSTEMS[each]) is not None]
 
         def get_command(self, context: Any, wanted: str) -> Any:
+            from nbest.systems import SYSTEMS
+
             made = command(wanted, SYSTEMS[wanted]) if wanted in SYSTEMS else None
             return None if made is None else _made(wanted, made)
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from nbest.base.errors import ParameterError
 from nbest.base.parameters import Parameter, parameters_of
 from nbest.cli.commands import flags_of
-from nbest.cli.systems import Kind, all_of, command_of, group, taken
+from nbest.cli.systems import all_of, command_of, group, taken
 
 if TYPE_CHECKING:
     from nbest.cli.console import Console
     from nbest.systems.base import Data, Lists, Training
 
 
-def _command(name: str, kind: Kind) -> Callable[..., None]:
+def _command(name: str, kind: type[Training[Any]]) -> Callable[..., None]:
     hint, default = (str, MISSING) if kind.lists is None else (str | None, None)
     output = Parameter(name, "output", hint, default, kind.place, flags=("--output", "-o"))
     options = [output, *all_of(kind.data, kind, kind.lists)]
@@ -27,7 +27,7 @@ def _command(name: str, kind: Kind) -> Callable[..., None]:
 app = group("train", "Train base systems and their models from plain text.", _command)
 
 
-def _run(kind: Kind, given: dict[str, Any]) -> None:
+def _run(kind: type[Training[Any]], given: dict[str, Any]) -> None:
     """Check what can be before reading; train, and make the lists that are wanted."""
     from nbest.cli.console import Console, print_json
     from nbest.cli.targets import refuse_overwriting

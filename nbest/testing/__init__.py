@@ -15,6 +15,7 @@ from nbest.testing.metrics import check_metric
 from nbest.testing.objectives import check_objective
 from nbest.testing.renderers import check_renderer
 from nbest.testing.semirings import check_semiring
+from nbest.testing.systems import check_system
 from nbest.testing.trainers import check_trainer
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "check_objective",
     "check_renderer",
     "check_semiring",
+    "check_system",
     "check_trainer",
     "enumerate_derivations",
     "in_other_order",

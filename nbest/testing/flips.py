@@ -171,22 +171,22 @@ def main() -> int:
     """Flips in every system; the exit code is 1 where one was neither refused nor without effect."""
     import argparse
 
-    from nbest.testing.tiny_systems import SYSTEMS
+    from nbest.testing.tiny_systems import TINY
 
     parser = argparse.ArgumentParser(prog="python -m nbest.testing.flips", description=__doc__.split("\n")[0])
     parser.add_argument("--flips", type=int, default=2000, help="bits flipped in each system")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resealed", action="store_true", help="make sums anew: nothing may crash")
-    parser.add_argument("systems", nargs="*", help=f"some of {', '.join(SYSTEMS)}; all if none is named")
+    parser.add_argument("systems", nargs="*", help=f"some of {', '.join(TINY)}; all if none is named")
     given = parser.parse_args()
     allowed = (REFUSED, SAME, CHANGED) if given.resealed else (REFUSED, SAME)
     fine = True
-    for name in given.systems or SYSTEMS:
+    for name in given.systems or TINY:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) / name
-            SYSTEMS[name].make(folder)
-            SYSTEMS[name].use(_copy(folder, Path(place) / "copy"))  # compiles
-            found = check_flips(folder, SYSTEMS[name].use, given.flips, given.seed, resealed=given.resealed)
+            TINY[name].make(folder)
+            TINY[name].use(_copy(folder, Path(place) / "copy"))  # compiles
+            found = check_flips(folder, TINY[name].use, given.flips, given.seed, resealed=given.resealed)
         print(f"{name}: {', '.join(f'{count} {what}' for what, count in sorted(found.counts.items()))}", flush=True)
         wrong = [line for line in found.odd if line.partition(":")[0] not in allowed]
         print("".join(f"  {line}\n" for line in wrong[:10]), end="")

@@ -28,7 +28,7 @@ from nbest.model.loglinear import LogLinear, load
 from nbest.testing.corpora import toy_lists
 from nbest.testing.flips import reseal
 from nbest.testing.forests import toy_forests
-from nbest.testing.tiny_systems import SYSTEMS
+from nbest.testing.tiny_systems import TINY
 
 Targets = Mapping[Path, Path]
 """Files that may be damaged, and what is read then: the file, or the folder it is in."""
@@ -211,12 +211,12 @@ def _read_lm(path: Path) -> None:
 
 
 def _make_system(name: str, folder: Path) -> Targets:
-    SYSTEMS[name].make(folder)
+    TINY[name].make(folder)
     return {path: folder for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size}
 
 
 def _use_system(name: str, folder: Path) -> None:
-    SYSTEMS[name].use(folder)
+    TINY[name].use(folder)
 
 
 KINDS: dict[str, Kind] = {

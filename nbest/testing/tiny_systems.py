@@ -1,8 +1,10 @@
-"""Every kind of folder that is trained, as small as it can be, and a use of it: for tests of damaged files."""
+"""Every kind of folder that is trained, as small as it can be, and a use of it: for tests of systems and of damaged
+files."""
 
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +14,9 @@ import numpy as np
 
 from nbest.compute.segments import offsets_of
 from nbest.corpus import Forests, NBest, Texts
-from nbest.formats.conllu import Sentence
+from nbest.formats.conllu import Sentence, sentence_of, write_conllu
+from nbest.systems import SYSTEMS
+from nbest.systems.base import Data, System, Training
 
 _SENTENCES = (
     ("The", "cat", "saw", "."),
@@ -23,6 +27,15 @@ _SENTENCES = (
 _TAGS = (("D", "N", "V", "."), ("D", "N", "V", "."), ("D", "N", "V", "."), ("D", "N", "V", "D", "N"))
 _HEADS = ((2, 3, 0, 3), (2, 3, 0, 3), (2, 3, 0, 3), (2, 3, 0, 5, 3))
 _RELATIONS = (("det", "nsubj", "root", "punct"),) * 3 + (("det", "nsubj", "root", "det", "obj"),)
+_TEXTS = {
+    "text": ("the cat saw .", "a dog ran .", "the saw ran ."),
+    "fr": ("Le chat rouge voit le chien .", "Le chien aime le chat .", "Un chat voit un arbre rouge .") * 3,
+    "en": ("The red cat sees the dog .", "The dog likes the cat .", "A cat sees a red tree .") * 3,
+    "read.tsv": ("柿|かき を 食べる|たべる", "花|はな を 見る|みる"),
+    "adapt.tsv": ("花|はな を 見る|みる",) * 2,
+    "words.tsv": ("牡蠣\tかき", "鼻\tはな"),
+}
+"""Texts to train on, by the name of their file."""
 
 
 class Tiny(NamedTuple):
@@ -30,6 +43,44 @@ class Tiny(NamedTuple):
 
     make: Callable[[Path], None]
     use: Callable[[Path], Any]
+
+
+class TinySystem(NamedTuple):
+    """A system that trains at once.
+
+    data      the files to train on, in a folder with those of `write_texts`
+    inputs    to decode; texts to score for a system that does not decode
+    search    limits of decoding
+    target    name of what is trained, where its name matters
+    """
+
+    training: Training[Any]
+    data: Callable[[Path], Data]
+    inputs: Sequence[Any]
+    search: Mapping[str, Any] = {}
+    target: str = "system"
+
+    def train(self, texts: Path, folder: Path) -> None:
+        """Train on the texts of one folder into another."""
+        self.training.train(self.data(texts), folder, threads=1)
+
+    def make(self, folder: Path) -> None:
+        """Train into a folder; a file of a model goes into it."""
+        with tempfile.TemporaryDirectory() as place:
+            write_texts(Path(place))
+            if not self.training.files:
+                folder.mkdir(parents=True)
+            self.train(Path(place), folder if self.training.files else folder / self.target)
+        shutil.rmtree(folder / "work", ignore_errors=True)  # of training only
+
+    def use(self, folder: Path) -> Any:
+        """Decode the inputs."""
+        loaded = self.training.load(folder if self.training.files else folder / self.target)
+        if not isinstance(loaded, System):
+            return loaded.score(Texts.of(self.inputs), threads=1).columns.tobytes(), loaded.vocabulary
+        forests = loaded.candidates(self.inputs, loaded.weights, threads=1, **self.search)
+        texts = list(loaded.best(forests, 3, threads=1).texts or ())
+        return _seen(forests), texts, list(loaded.references(["A cat. The tree"]))
 
 
 def _seen(forests: Forests) -> Any:
@@ -41,95 +92,67 @@ def _seen(forests: Forests) -> Any:
 # systems --------------------------------------------------------------------------------------------------------
 
 
-def _make_tagger(folder: Path) -> None:
-    from nbest.systems.tagger.tagger import Tagger
-
-    Tagger.train(_SENTENCES, _TAGS).save(folder)
-
-
-def _use_tagger(folder: Path) -> Any:
-    from nbest.systems.tagger.tagger import Tagger
-
-    return _seen(Tagger.load(folder).forests([*_SENTENCES, ("Unseen", "cat", "3")], threads=1))
+def write_texts(folder: Path) -> None:
+    """What tiny systems are trained on."""
+    write_conllu(_treebank(), folder / "train.conllu")
+    for name, lines in _TEXTS.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def _treebank() -> list[Sentence]:
-    rows = zip(_SENTENCES, _TAGS, _HEADS, _RELATIONS, strict=True)
-    return [Sentence(words, tags, tags, heads, relations) for words, tags, heads, relations in rows]
+    found = [sentence_of(words) for words in _SENTENCES]
+    columns: Mapping[str, Any] = {"upos": _TAGS, "xpos": _TAGS, "head": _HEADS, "deprel": _RELATIONS}
+    for name, rows in columns.items():
+        found = [sentence.with_column(name, row) for sentence, row in zip(found, rows, strict=True)]
+    return found
 
 
-def _make_parser(folder: Path) -> None:
-    from nbest.systems.parser.train import train_parser
-    from nbest.systems.parser.views import EXPERTS
-
-    experts = {name: EXPERTS[name] for name in ("tags", "forms", "between")}
-    train_parser(_treebank(), experts=experts, threads=1, epochs=2, arc_bits=7, label_bits=4, frequent=2).save(folder)
+def tiny_system(name: str) -> TinySystem:
+    """The tiny one of a system."""
+    return _TINY[name](SYSTEMS[name])
 
 
-def _use_parser(folder: Path) -> Any:
-    from nbest.systems.parser.parser import Parser
-
-    return _seen(Parser.load(folder).forests(_treebank(), threads=1))
-
-
-def _make_converter(folder: Path) -> None:
-    from nbest.systems.converter.files import save
-    from nbest.systems.converter.system import ConverterTraining
-    from nbest.systems.converter.text import Sentence as Kana
-
-    text = [Kana(("柿", "を", "食べる"), ("かき", "を", "たべる")), Kana(("花", "を", "見る"), ("はな", "を", "みる"))]
-    more = [("牡蠣", "かき"), ("鼻", "はな")]
-    save(ConverterTraining(order=3).fit(text, more, adapt=[text[1]] * 2), folder)
+def _tagger(kind: Any) -> TinySystem:
+    inputs = [*_treebank(), ("Unseen", "cat", "3")]
+    return TinySystem(kind(), lambda texts: kind.data(treebanks=[str(texts / "train.conllu")]), inputs)
 
 
-def _use_converter(folder: Path) -> Any:
-    from nbest.systems.converter.converter import Converter
-
-    converter = Converter.load(folder)
-    forests = converter.forests(["かきをみる", "はなかき", "Aを"], beam=None, margin=None, threads=1)
-    return _seen(forests), list(converter.best(forests, 3, threads=1).texts or ())
+def _parser(kind: Any) -> TinySystem:
+    training = kind(epochs=2, arc_bits=7, label_bits=4, frequent=2)
+    return TinySystem(training, lambda texts: kind.data(treebanks=[str(texts / "train.conllu")]), _treebank())
 
 
-def _make_translator(folder: Path) -> None:
-    from nbest.systems.translator.system import TranslatorTraining
-    from nbest.systems.translator.train import Training
+def _converter(kind: Any) -> TinySystem:
+    def data(texts: Path) -> Data:
+        given = {"texts": "read.tsv", "dictionary": "words.tsv", "adapt": "adapt.tsv"}
+        found: Data = kind.data(**{field: [str(texts / name)] for field, name in given.items()})
+        return found
 
-    sides = {
-        "fr": ("Le chat rouge voit le chien .", "Le chien aime le chat .", "Un chat voit un arbre rouge ."),
-        "en": ("The red cat sees the dog .", "The dog likes the cat .", "A cat sees a red tree ."),
-    }
-    texts = folder.with_name(f"{folder.name}.texts")
-    texts.mkdir(parents=True)
-    for side, lines in sides.items():
-        (texts / side).write_text("".join(f"{line}\n" for line in lines * 3), encoding="utf-8")
-    settings = TranslatorTraining(longest=3, lm_order=2, ibm1=2, hmm=2)
-    Training(str(texts / "fr"), str(texts / "en"), "fr", "en", folder, settings, threads=1).run()
-    shutil.rmtree(texts)
-    shutil.rmtree(folder / "work")  # of training only
+    return TinySystem(kind(order=3), data, ["かきをみる", "はなかき", "Aを"], {"beam": None, "margin": None})
 
 
-def _use_translator(folder: Path) -> Any:
-    from nbest.systems.translator.translator import Translator
-
-    translator = Translator.load(folder)
-    forests = translator.forests(["Le chien voit un chat.", "Le zèbre rouge."], beam=10, threads=1)
-    return _seen(forests), [translator.text(" ".join(words)) for words in translator.tokens(["Le chat. Un arbre"])]
-
-
-def _make_lm(folder: Path) -> None:
-    from nbest.lm.estimate import KneserNey
-    from nbest.lm.file import save_lm
-
-    folder.mkdir(parents=True)
-    save_lm(KneserNey(3).fit(Texts.of(" ".join(words) for words in _SENTENCES)), folder / "model.nlm")
+def _translator(kind: Any) -> TinySystem:
+    training = kind(longest=3, lm_order=2, ibm1=2, hmm=2)
+    return TinySystem(
+        training,
+        lambda texts: kind.data(source=str(texts / "fr"), target=str(texts / "en"), languages="fr-en"),
+        ["Le chien voit un chat.", "Le zèbre rouge."],
+        {"beam": 10},
+    )
 
 
-def _use_lm(folder: Path) -> Any:
-    from nbest.lm.file import load_lm
+def _lm(kind: Any) -> TinySystem:
+    inputs = [*(" ".join(words) for words in _SENTENCES), "a cat ran", "Unseen saw"]
+    return TinySystem(kind(order=3), lambda texts: kind.data(corpus=[str(texts / "text")]), inputs, target="model.nlm")
 
-    texts = Texts.of([*(" ".join(words) for words in _SENTENCES), "a cat ran", "Unseen saw"])
-    model = load_lm(folder / "model.nlm")
-    return model.score(texts, threads=1).columns.tobytes(), model.vocabulary
+
+_TINY: Mapping[str, Callable[[Any], TinySystem]] = {
+    "lm": _lm,
+    "translator": _translator,
+    "tagger": _tagger,
+    "parser": _parser,
+    "converter": _converter,
+}
 
 
 # loops ----------------------------------------------------------------------------------------------------------
@@ -182,11 +205,8 @@ def _use_loop(folder: Path) -> Any:
     return dict(model.weights), dict(model.scores_), loop.place.result()
 
 
-SYSTEMS: Mapping[str, Tiny] = {
-    "tagger": Tiny(_make_tagger, _use_tagger),
-    "parser": Tiny(_make_parser, _use_parser),
-    "converter": Tiny(_make_converter, _use_converter),
-    "translator": Tiny(_make_translator, _use_translator),
-    "lm": Tiny(_make_lm, _use_lm),
+TINY: Mapping[str, Tiny | TinySystem] = {
+    **{name: tiny_system(name) for name in _TINY},
     "loop": Tiny(_make_loop, _use_loop),
 }
+"""By the name of the system; and a loop."""

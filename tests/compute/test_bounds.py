@@ -17,7 +17,7 @@ from nbest.systems.parser.parser import Parser
 from nbest.systems.tagger.tagger import Tagger
 from nbest.systems.translator.phrases.table import PhraseTable
 from nbest.testing.flips import reseal
-from nbest.testing.tiny_systems import SYSTEMS
+from nbest.testing.tiny_systems import TINY
 from tests.systems import manifests
 
 BOUNDS = Bounds("x", "make it again")
@@ -76,7 +76,7 @@ def test_floats(bad: float) -> None:
 @pytest.fixture(scope="module")
 def converter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("converter") / "c"
-    SYSTEMS["converter"].make(folder)
+    TINY["converter"].make(folder)
     return folder
 
 
@@ -138,14 +138,14 @@ def test_a_phrase_table_that_would_read_elsewhere(tmp_path: Path, name: str, cha
 
 
 def test_a_parser_whose_tables_are_not_finite(tmp_path: Path) -> None:
-    SYSTEMS["parser"].make(tmp_path / "p")
+    TINY["parser"].make(tmp_path / "p")
     with pytest.raises(FormatError, match=r"tables\.npy must be finite"):
         Parser.load(_changed(tmp_path / "p", "tables.npy", _last(np.nan), tmp_path / "q"))
 
 
 def test_a_language_model_whose_children_are_of_another_order(tmp_path: Path) -> None:
     """They rise, begin and end as they should: yet a walk would leave the tree."""
-    SYSTEMS["lm"].make(tmp_path / "m")
+    TINY["lm"].make(tmp_path / "m")
     path = tmp_path / "m" / "model.nlm"
     model, data = load_lm(path), bytearray(path.read_bytes())
     at = bytes(data).index(model.children.tobytes())
@@ -164,7 +164,7 @@ def test_a_language_model_whose_children_are_of_another_order(tmp_path: Path) ->
 
 @pytest.fixture
 def tagger(tmp_path: Path) -> Path:
-    SYSTEMS["tagger"].make(tmp_path / "t")
+    TINY["tagger"].make(tmp_path / "t")
     return tmp_path / "t"
 
 

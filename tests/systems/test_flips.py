@@ -11,28 +11,28 @@ import pytest
 
 from nbest.base.errors import FormatError
 from nbest.testing.flips import CHANGED, REFUSED, SAME, check_flips, reseal
-from nbest.testing.tiny_systems import SYSTEMS
+from nbest.testing.tiny_systems import TINY
 
 
-@pytest.fixture(scope="module", params=list(SYSTEMS))
+@pytest.fixture(scope="module", params=list(TINY))
 def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     if request.param == "translator":
         pytest.importorskip("sacremoses")
     folder = tmp_path_factory.mktemp("tiny") / request.param
-    SYSTEMS[request.param].make(folder)
+    TINY[request.param].make(folder)
     return request.param, folder
 
 
 def test_a_flip_is_refused_or_without_effect(system: tuple[str, Path]) -> None:
     name, folder = system
-    found = check_flips(folder, SYSTEMS[name].use, 50, seed=3)
+    found = check_flips(folder, TINY[name].use, 50, seed=3)
     assert found.only(REFUSED, SAME), found.odd
     assert found.counts[REFUSED] > 25
 
 
 def test_no_flip_crashes_where_sums_are_made_anew(system: tuple[str, Path]) -> None:
     name, folder = system
-    found = check_flips(folder, SYSTEMS[name].use, 50, seed=4, resealed=True)
+    found = check_flips(folder, TINY[name].use, 50, seed=4, resealed=True)
     assert found.only(REFUSED, SAME, CHANGED), found.odd
 
 
@@ -40,7 +40,7 @@ def test_no_flip_crashes_where_sums_are_made_anew(system: tuple[str, Path]) -> N
 @pytest.mark.parametrize("resealed", [False, True])
 def test_two_thousand_flips(system: tuple[str, Path], resealed: bool) -> None:
     name, folder = system
-    found = check_flips(folder, SYSTEMS[name].use, 2000, resealed=resealed)
+    found = check_flips(folder, TINY[name].use, 2000, resealed=resealed)
     assert found.only(REFUSED, SAME, *([CHANGED] if resealed else [])), found.odd[:10]
 
 

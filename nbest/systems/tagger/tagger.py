@@ -15,7 +15,7 @@ from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.corpus import Forests
 from nbest.formats.conllu import CONLLU, Sentence, conllu_of, looks_like_conllu, sentence_of
-from nbest.systems.base import SILENT, Listener, Progress, System
+from nbest.systems.base import SILENT, Listener, Progress, Search, System, limits_of
 from nbest.systems.tagger.lattice import FEATURES, lattices
 from nbest.systems.tagger.lexicon import Lexicon
 from nbest.systems.tagger.report import TagAccuracy, gold_tags
@@ -124,6 +124,7 @@ class Tagger(System):
         **search: Any,
     ) -> Forests:
         """The lattices of words, or of sentences of a treebank, whose tags are the references if all have them."""
+        limits_of(Search, search)
         words = [each.forms if isinstance(each, Sentence) else each for each in inputs]
         gold = gold_tags(inputs, self.column)[0]
         return replace(self.forests(words, ids=ids, references=gold, threads=threads), own_weights=dict(weights))
