@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import typer
@@ -44,8 +45,12 @@ def _made(name: str, function: Callable[..., None]) -> Any:
 def command_of(
     doc: str | None, parameters: Iterable[Parameter], run: Callable[[dict[str, Any]], None], *, reports: bool
 ) -> Callable[..., None]:
-    """A command with the public ones of these parameters, arguments first, and with those that all commands have."""
-    shown_ones = sorted((each for each in parameters if each.public), key=_is_option)
+    """A command with the public ones of these parameters, arguments first, and with those that all commands have.
+
+    What is too large is left to `taken`, which says so in one line.
+    """
+    public = sorted((each for each in parameters if each.public), key=_is_option)
+    shown_ones = [replace(each, rule=replace(each.rule, most=None)) for each in public]
     last = [each for kind in (c.Threads, c.Quiet, c.AsJson)[: 3 if reports else 2] for each in all_of(kind)]
     return c.function_of(doc, [*shown_ones, *last], run)
 

@@ -39,9 +39,9 @@ def _run(kind: type[Training[Any]], given: dict[str, Any]) -> None:
     if lists is not None:
         lists.check(output)
     data.check()
+    refuse_overwriting([output, None if lists is None else lists.lists], [data.paths()])
     if output is not None:
         kind.check_place(output)
-    refuse_overwriting([output, None if lists is None else lists.lists], [data.paths()])
     if output == "-" and as_json:
         raise ParameterError("the model and --json cannot both go to standard output; name a file with -o")
     items = [] if lists is None or lists.lists is None else _items(lists, training, data)

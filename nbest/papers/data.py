@@ -16,7 +16,7 @@ from nbest.formats.conllu import Sentence, read_conllu
 from nbest.metrics import BLEU
 from nbest.papers.run import Run
 from nbest.systems.translator.system import TranslatorTraining
-from nbest.systems.translator.train import Training
+from nbest.systems.translator.train import Stages
 from nbest.systems.translator.translator import Translator
 
 TOKENISING = ("sacremoses",)
@@ -141,7 +141,7 @@ def _train(run: Run, pair: str, folder: Path, count: int | None, settings: Trans
         write_text(path, "".join(f"{line}\n" for line in texts[:count]))
         paths.append(path)
     source, target = pair.split("-")
-    training = Training(str(paths[0]), str(paths[1]), source, target, folder, settings, (), run.threads)
+    training = Stages(str(paths[0]), str(paths[1]), source, target, folder, settings, (), run.threads)
     training.progress = lambda stage, done, total: run.progress(done, total)
     training.run()
     for path in paths:

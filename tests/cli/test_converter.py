@@ -116,6 +116,8 @@ def test_what_is_wrong_is_said(run: Run, folder: Path) -> None:
     Path("bad.tsv").write_text("柿|かき\n|かき\n", encoding="utf-8")
     Path("bad_words.tsv").write_text("柿\tかき\n木\n", encoding="utf-8")
     Path("empty.tsv").write_text("\n\n")
+    Path("mine").mkdir()
+    Path("mine/letter").write_text("dear")
     decode = ("decode", "converter", "model", "kana.txt")
     for words, message in (
         (("train", "converter", "bad.tsv", "-o", "x"), "bad.tsv:2"),
@@ -124,7 +126,8 @@ def test_what_is_wrong_is_said(run: Run, folder: Path) -> None:
         (("train", "converter", "train.tsv", "--heldout", "dev.tsv", "-o", "x"), "adapt"),
         (("train", "converter", "train.tsv", "--tokens", "kana", "-o", "x"), "--tokens must be pair or surface"),
         (("train", "converter", "train.tsv", "-o", "kana.txt"), "is a file"),
-        (("train", "converter", "train.tsv", "-o", "."), "no converter"),
+        (("train", "converter", "train.tsv", "-o", "."), "holds train.tsv, which is read"),
+        (("train", "converter", "train.tsv", "-o", "mine"), "no converter"),
         (("decode", "converter", "nowhere", "kana.txt"), "no converter"),
         ((*decode, "--input", "x"), "--input"),
         ((*decode, "--refs", "train.tsv"), "more references than segments: 200 lines for 3"),

@@ -183,7 +183,7 @@ def test_what_is_wrong_is_said(run: Run, trained: Path) -> None:
         (("decode", "parser", "m", "dev.conllu", "--model", "odd.json"), "no expert 'odd'"),
         (
             ("decode", "parser", "m", "dev.conllu", "--to", "jsonl", "--arc-floor", "1"),
-            "--arc-floor must be >= 0 and < 1",
+            "--arc-floor must be",
         ),
     ):
         ran = run(*words)

@@ -15,7 +15,7 @@ from nbest.forests.kbest import kbest
 from nbest.forests.ngrams.annotate import annotate
 from nbest.systems.translator.itg.decoder import FEATURES
 from nbest.systems.translator.system import TranslatorTraining
-from nbest.systems.translator.train import Training
+from nbest.systems.translator.train import Stages
 from nbest.systems.translator.translator import DEFAULT_WEIGHTS, Translator
 
 pytest.importorskip("sacremoses")
@@ -50,9 +50,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def training(folder: Path, **options: object) -> Training:
+def training(folder: Path, **options: object) -> Stages:
     sides = str(folder / "train.fr"), str(folder / "train.en")
-    return Training(*sides, "fr", "en", folder / "model", TranslatorTraining(lm_order=3), **options)  # type: ignore[arg-type]
+    return Stages(*sides, "fr", "en", folder / "model", TranslatorTraining(lm_order=3), **options)  # type: ignore[arg-type]
 
 
 def translations(system: Translator, texts: list[str]) -> list[str]:

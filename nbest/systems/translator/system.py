@@ -134,7 +134,7 @@ class TranslatorTraining(Training[ParallelText]):
         self, data: ParallelText, folder: str | Path, *, threads: int | None = None, listener: Listener = SILENT
     ) -> dict[str, Any]:
         """Do the stages that are missing."""
-        from nbest.systems.translator.train import Training as Stages
+        from nbest.systems.translator.train import Stages
         from nbest.systems.translator.translator import Translator
 
         data.check()

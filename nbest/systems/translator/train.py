@@ -53,7 +53,7 @@ def settings_of(folder: Path) -> TranslatorTraining:
 
 
 @dataclass
-class Training:
+class Stages:
     """One run: source and target texts, one sentence a line, into a directory.
 
     Stages: tokens (and truecasing), language model, alignment, phrases. They are steps of a run (nbest/runs), whose
