@@ -167,7 +167,7 @@ def test_what_is_wrong_is_said(run: Run, trained: Path) -> None:
             "no/l.jsonl: cannot be written: there is no folder",
         ),
         (("train", "parser", "train.conllu", "-o", "no/n"), "no/n: cannot be written: there is no folder no"),
-        (("train", "parser", "train.conllu", "-o", "n", "--rate", "0"), "--rate must be a finite number > 0"),
+        (("train", "parser", "train.conllu", "-o", "n", "--rate", "0"), "--rate must be > 0"),
         (("train", "parser", "bad.conllu", "-o", "n"), "bad.conllu:2: expected 10 fields"),
         (("train", "parser", "train.conllu", "-o", "file"), "is a file"),
         (("train", "parser", "train.conllu", "-o", "mine"), "is no parser"),
@@ -183,7 +183,7 @@ def test_what_is_wrong_is_said(run: Run, trained: Path) -> None:
         (("decode", "parser", "m", "dev.conllu", "--model", "odd.json"), "no expert 'odd'"),
         (
             ("decode", "parser", "m", "dev.conllu", "--to", "jsonl", "--arc-floor", "1"),
-            "--arc-floor must be",
+            "--arc-floor must be >= 0 and < 1",
         ),
     ):
         ran = run(*words)

@@ -57,7 +57,7 @@ def test_what_is_wrong_is_said(run: Run, added: None) -> None:
     for words, message in (
         (("train", "capitals", "words.txt"), "--output"),
         (("train", "capitals", "words.txt", "-o", "c", "--least", "0"), "--least"),
-        (("train", "capitals", "words.txt", "-o", "words.txt"), "is a file"),
+        (("train", "capitals", "words.txt", "-o", "example.py"), "is a file"),
         (("decode", "capitals", "nowhere", "words.txt"), "is no list of words"),
         (("decode", "lm", "nowhere", "words.txt"), "No such command"),
         (("train", "capital", "words.txt"), "No such command"),

@@ -204,7 +204,7 @@ def test_bad_settings_are_refused() -> None:
             converter.forests(["か"], **wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="tokens"):
         ConverterTraining(tokens="kana")
-    with pytest.raises(ParameterError, match="between 1 and 6"):
+    with pytest.raises(ParameterError, match="'order' of ConverterTraining must be >= 1"):
         ConverterTraining(order=0)
     with pytest.raises(ParameterError, match="no words"):
         ConverterTraining().fit([Sentence((), ())])
