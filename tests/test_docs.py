@@ -73,6 +73,7 @@ def test_commands_on_forests(capfd: pytest.CaptureFixture[str]) -> None:
         "docs/forests.md",
         "docs/low-dimensional.md",
         "docs/loop.md",
+        "docs/passes.md",
         "docs/parser.md",
         "docs/report.md",
         "docs/reproduce.md",

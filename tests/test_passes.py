@@ -10,6 +10,7 @@ from nbest.compute.executors import Serial, Threads, using
 from nbest.corpus import blocks
 from nbest.decisions import consensus, mbr, one_best
 from nbest.decisions.chosen import score_of
+from nbest.evaluation.significance import bootstrap, permutation
 from nbest.features.kernels.gaussians import GaussianKernels
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.lines.forests import lines_of
@@ -38,6 +39,13 @@ def along(corpus):
     return *lines.intervals(scores, direction), lines.moved(scores, direction, step.x), step.x, step.value
 
 
+def tested(test):
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 9, (2, 40, 3)).astype(float)
+    found = test(nbest.F1(), *np.cumsum(rows, axis=2), samples=500)
+    return np.array([found.p, found.first, found.second, *(found.interval or ())])
+
+
 MODEL = nbest.LogLinear({"first": 0.7, "second": -0.2, "third": 1.1})
 FOREST_MODEL = nbest.LogLinear(dict(zip(forests().feature_names, (0.7, -0.2, 1.1), strict=True)))
 PASSES = {
@@ -58,6 +66,7 @@ PASSES = {
     "one-best": lambda: one_best(MODEL, lists()),
     "mbr": lambda: mbr(MODEL, lists()),
     "consensus": lambda: consensus(MODEL, lists()),
+    "significance": lambda: (tested(bootstrap), tested(permutation)),
     "score": lambda: (score_of(lists(), MODEL), score_of(forests(), FOREST_MODEL)),
 }
 

@@ -89,7 +89,13 @@ def function_of(
     """A function with these parameters, as typer reads it; `run` gets what was given."""
 
     def command(**given: Any) -> None:
-        run(given)
+        if given.get("threads") is None:
+            run(given)
+            return
+        from nbest.compute.executors import executor_of, using
+
+        with using(executor_of(given["threads"])):
+            run(given)
 
     options = [_option(each) for each in parameters]
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.randomness import generator
-from nbest.base.types import Bools, Floats
+from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
+from nbest.compute.executors import current
 from nbest.corpus.metric import Metric
 
 _CHUNK = 1 << 22  # entries of a selection matrix handled at once
+_PARTS = 4  # such matrices in memory at once
 _WHOLE = 1 << 29  # entries up to which all selections are drawn in one call, as sacrebleu does
 
 
@@ -56,12 +61,25 @@ def permutation(
     change = second - first
     differs = np.flatnonzero((change != 0).any(axis=1))
     observed = abs(float(metric.score(second.sum(axis=0)) - metric.score(first.sum(axis=0))))
-    extreme = 0
-    for swaps in _selections(rng, samples, len(first)):
-        moved = swaps[:, differs].astype(np.float64) @ change[differs]
-        a, b = metric.score(first.sum(axis=0) + moved), metric.score(second.sum(axis=0) - moved)
-        extreme += int((np.abs(a - b) >= observed - 1e-9 * max(1.0, observed)).sum())
+    swapped = partial(_swapped, metric, first.sum(axis=0), second.sum(axis=0), change[differs])
+    swaps = (swaps[:, differs] for swaps in _selections(rng, samples, len(first)))
+    gaps = np.concatenate(_mapped(swapped, swaps))
+    extreme = int((gaps >= observed - 1e-9 * max(1.0, observed)).sum())
     return Comparison("permutation", *_scores(metric, first, second), (extreme + 1) / (samples + 1), samples)
+
+
+def _swapped(metric: Metric, first: Floats, second: Floats, change: Floats, swaps: Bools) -> Floats:
+    """[S] sizes of the differences of scores after each of some swaps [S, N]."""
+    moved = swaps.astype(np.float64) @ change
+    return np.abs(metric.score(first + moved) - metric.score(second - moved))
+
+
+def _mapped(function: Callable[[Any], Floats], draws: Iterator[Any]) -> list[Floats]:
+    """The results of passes over what is drawn, a few parts in memory at a time."""
+    found: list[Floats] = []
+    while some := list(islice(draws, _PARTS)):
+        found += current().map(function, some)
+    return found
 
 
 def _selections(rng: np.random.Generator, samples: int, count: int) -> Iterator[Bools]:
@@ -85,19 +103,23 @@ def bootstrap(metric: Metric, first: Floats, second: Floats, *, samples: int = 1
     rng = generator(seed)
     count = len(first)
     both = np.concatenate([first, second], axis=1)
-    a, b = [], []
     rows = max(1, _CHUNK // max(count, 1))
-    for at in range(0, samples, rows):
-        drawn = rng.multinomial(count, np.full(count, 1.0 / count), size=min(rows, samples - at))
-        totals = drawn.astype(np.float64) @ both
-        a.append(metric.score(totals[:, : first.shape[1]]))
-        b.append(metric.score(totals[:, first.shape[1] :]))
-    scores, others = np.concatenate(a), np.concatenate(b)
+    drawn = (
+        rng.multinomial(count, np.full(count, 1.0 / count), size=min(rows, samples - at))
+        for at in range(0, samples, rows)
+    )
+    scores, others = np.concatenate(_mapped(partial(_resampled, metric, both), drawn), axis=1)
     gaps = others - scores
     rarer = min(int((gaps <= 0).sum()), int((gaps >= 0).sum()))
     p = min(1.0, 2 * (rarer + 1) / (samples + 1))
     intervals = [_interval(gaps), _interval(scores), _interval(others)]
     return Comparison("bootstrap", *_scores(metric, first, second), p, samples, *intervals)
+
+
+def _resampled(metric: Metric, both: Floats, drawn: Ints) -> Floats:
+    """[2, S] scores of two systems for each of some draws [S, N]."""
+    first, second = np.split(drawn.astype(np.float64) @ both, 2, axis=1)
+    return np.stack([metric.score(first), metric.score(second)])
 
 
 def _interval(values: Floats) -> tuple[float, float]:
