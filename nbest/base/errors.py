@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
@@ -10,7 +11,13 @@ T = TypeVar("T")
 
 
 _LONGEST = 1500  # characters of a message
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
 _NAMED = 30  # names that a message lists
+
+
+def visible(text: str) -> str:
+    """Text for a terminal: control characters, which could move the cursor or hide words, as escapes."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from nbest.base.errors import ConvergenceWarning, shortened
+from nbest.base.errors import ConvergenceWarning, shortened, visible
 from nbest.base.json_values import json_value
 from nbest.report.page import SCORE, Table
-from nbest.report.terminal import show, visible
+from nbest.report.terminal import show
 
 _PATIENCE = 2.0  # seconds before progress is shown
 _BETWEEN = 10.0  # seconds between lines of progress where stderr is no terminal

@@ -7,8 +7,7 @@ import os
 import sys
 from typing import Any
 
-from nbest.base.errors import NbestError, shortened
-from nbest.report.terminal import visible
+from nbest.base.errors import NbestError, shortened, visible
 
 _OUTPUT = "standard output"
 

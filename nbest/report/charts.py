@@ -20,13 +20,17 @@ from nbest.report.svg import (
     padded,
     shade,
     step_of,
+    text_width,
     ticks,
 )
 
 Ticks = Sequence[tuple[float, str]]
+Range = tuple[float, float, int]
+"""From an x to an x, and the number of what is chosen there."""
 DASHES = {"solid": None, "dashed": "6 4", "dotted": "1.5 3.5"}
 """Styles of lines."""
 
+_STRIP = 0.11  # of the height of a panel, above and below the curves
 _BAR = 92.0  # room for a colour bar
 
 
@@ -126,6 +130,32 @@ class LineChart:
         for at, name in self.rules:  # on top, with a white rim
             rim = {"stroke": "#ffffff", "paint_order": "stroke"}
             canvas.text(x(at) + 4, y.end + 13, name, 11, fill=PALE, stroke_width=3.0, **rim)
+
+
+@dataclass(frozen=True)
+class RangeChart(LineChart):
+    """A line chart with two strips that tell what is chosen where, one above and one below the curves."""
+
+    strips: tuple[tuple[str, Sequence[Range]], ...] = ()  # name and ranges; above, below
+    colours: tuple[str, ...] = ()  # of each hypothesis
+
+    def extent(self) -> tuple[float, float, float, float]:
+        """The range of all points, y with room for the strips."""
+        low, high, bottom, top = super().extent()
+        return low, high, *padded(bottom, top, 2.2 * _STRIP)
+
+    def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None:
+        """Curves, then the strips."""
+        super().paint(canvas, x, y)
+        height = _STRIP * abs(y.end - y.start)
+        for (name, ranges), middle in zip(self.strips, (y.end + height, y.start - height / 2), strict=True):
+            canvas.text(x.start + 6, middle - 9, name, 11, fill=PALE)
+            for low, high, number in ranges:
+                colour = self.colours[number]
+                canvas.line(x(low) + 1, middle, x(high) - 1, middle, colour, stroke_width=6.0)
+                shown = f"H{number + 1}"
+                if x(high) - x(low) > text_width(shown, 11) + 6:
+                    canvas.text((x(low) + x(high)) / 2, middle + 16, shown, 11, "middle", fill=colour)
 
 
 @dataclass(frozen=True)

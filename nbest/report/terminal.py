@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 from collections.abc import Sequence
 from typing import IO, Any
 
-from nbest.base.errors import shortened
+from nbest.base.errors import shortened, visible
 from nbest.report.page import Figure, Table
 
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
 _WIDTH = 200  # of a table that is no terminal's
 _LONGEST = 200  # characters of a cell
-
-
-def visible(text: str) -> str:
-    """Text for a terminal: control characters, which could move the cursor or hide words, as escapes."""
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def show(table: Table, stream: IO[str] | None = None) -> None:

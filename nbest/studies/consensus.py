@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, Any, ClassVar
@@ -19,51 +18,13 @@ from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import NgramStats, ngram_stats
 from nbest.metrics import BLEU
 from nbest.metrics.rates import percent
-from nbest.report.charts import LineChart, Series
+from nbest.report.charts import LineChart, Range, RangeChart, Series
 from nbest.report.picture import Picture
-from nbest.report.svg import (
-    COLOURS,
-    GRID,
-    INK,
-    PALE,
-    Canvas,
-    Scale,
-    padded,
-    text_width,
-)
+from nbest.report.svg import COLOURS, GRID, INK
 from nbest.studies.base import Held, Progress, Study, about
 from nbest.studies.keywords import Feature, FeatureRange, Gamma, Given, ModelFile, Points
 
-_STRIP = 0.11  # of the height of a panel, above and below the curves
 _ENVELOPE = "#c8c8c8"
-Range = tuple[float, float, int]
-"""From a weight to a weight, and which hypothesis is chosen there."""
-
-
-@dataclass(frozen=True)
-class RangeChart(LineChart):
-    """A line chart with two strips that tell what is chosen where, one above and one below the curves."""
-
-    strips: tuple[tuple[str, Sequence[Range]], ...] = ()  # name and ranges; above, below
-    colours: tuple[str, ...] = ()  # of each hypothesis
-
-    def extent(self) -> tuple[float, float, float, float]:
-        """The range of all points, y with room for the strips."""
-        low, high, bottom, top = super().extent()
-        return low, high, *padded(bottom, top, 2.2 * _STRIP)
-
-    def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None:
-        """Curves, then the strips."""
-        super().paint(canvas, x, y)
-        height = _STRIP * abs(y.end - y.start)
-        for (name, ranges), middle in zip(self.strips, (y.end + height, y.start - height / 2), strict=True):
-            canvas.text(x.start + 6, middle - 9, name, 11, fill=PALE)
-            for low, high, number in ranges:
-                colour = self.colours[number]
-                canvas.line(x(low) + 1, middle, x(high) - 1, middle, colour, stroke_width=6.0)
-                shown = f"H{number + 1}"
-                if x(high) - x(low) > text_width(shown, 11) + 6:
-                    canvas.text((x(low) + x(high)) / 2, middle + 16, shown, 11, "middle", fill=colour)
 
 
 @dataclass(frozen=True)

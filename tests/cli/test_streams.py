@@ -17,8 +17,8 @@ from nbest.base.errors import (
     listed,
     shortened,
     shown,
+    visible,
 )
-from nbest.report.terminal import visible
 
 ROOT = str(Path(nbest.__file__).parent.parent)
 ESCAPE = "\x1b[31mred\x9b\u202e"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import nbest
 from nbest.base.errors import ParameterError
 from nbest.report import RENDERERS, Column, Figure, Items, Page, Table
 from nbest.report.charts import LineChart, Series
@@ -132,3 +133,11 @@ def test_tables_on_a_stream_are_plain_text() -> None:
     show(Table(("feature", "weight"), [("lm", 0.5)], caption="bleu", notes=["a note"]), out)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     assert lines == ["bleu", "feature  weight", "lm         0.50", "a note"]
+
+
+def test_nothing_else_formats_tables_or_draws() -> None:
+    package = Path(nbest.__file__).parent
+    tools = re.compile(r'rich\.table|report\.svg import [^\n]*Canvas|"\| "|<svg|import csv|tabular')
+    outside = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "report"]
+    assert len(outside) > 300
+    assert [path.name for path in outside if tools.search(path.read_text(encoding="utf-8"))] == []
