@@ -80,9 +80,9 @@ class Table:
 
     def render(self, kind: str = "markdown") -> str:
         """The table alone in one of the forms of `RENDERERS`."""
-        from nbest.report.renderers import find
+        from nbest.report.renderers import RENDERERS
 
-        return find(kind).table(self)
+        return RENDERERS.look_up(kind).table(self)
 
     def content(self) -> dict[str, Any]:
         """The columns and the values for JSON."""
@@ -134,17 +134,17 @@ class Page:
 
     def render(self, kind: str = "markdown") -> str:
         """The text of the page in one of the forms of `RENDERERS`."""
-        from nbest.report.renderers import find, render
+        from nbest.report.renderers import RENDERERS, render
 
-        return render(self, find(kind))
+        return render(self, RENDERERS.look_up(kind))
 
     def write(self, folder: str | Path, name: str = "report", kinds: Sequence[str] = ("markdown",)) -> list[Path]:
         """Write the figures, then the page in each of the forms, each beside its place and renamed; their paths."""
         from nbest.base.files import write_text
-        from nbest.report.renderers import find
+        from nbest.report.renderers import RENDERERS
 
         texts = {figure.file: figure.picture.svg() for figure in self.figures()}
-        texts |= {f"{name}{find(kind).suffix}": self.render(kind) for kind in kinds}
+        texts |= {f"{name}{RENDERERS.look_up(kind).suffix}": self.render(kind) for kind in kinds}
         for file, text in texts.items():  # all are ready before any is written
             write_text(Path(folder) / file, text)
         return [Path(folder) / file for file in texts]
