@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
 from nbest.corpus.texts import Texts
@@ -23,7 +24,7 @@ class TokenAccuracy(Accuracy):
     references the one with the largest correct / total counts, ties to the first. No tokens at all score 0.
     """
 
-    lowercase: bool = False
+    lowercase: bool = parameter(False, "ignore case")
 
     name = "accuracy"
 
@@ -44,7 +45,7 @@ class Exact(Accuracy):
     Statistics: correct (0 or 1), total (1).
     """
 
-    lowercase: bool = False
+    lowercase: bool = parameter(False, "ignore case")
 
     name = "exact"
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nbest.base.errors import ParameterError
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
 from nbest.corpus.texts import Texts
@@ -55,7 +56,7 @@ class LAS(Accuracy):
     `subtypes` whole labels are compared. All else is as for `UAS`.
     """
 
-    subtypes: bool = False
+    subtypes: bool = parameter(False, "labels with what follows their colon")
 
     name = "LAS"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest.base.errors import ParameterError, look_up
-from nbest.base.limits import LONGEST, check_count
+from nbest.base.limits import LONGEST
+from nbest.base.parameters import check, parameter
 from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
 from nbest.compute.jets import Value, minimum_zero, sigmoid
@@ -38,22 +38,19 @@ class BLEU:
     Differs from sacrebleu: lengths need not be whole (expected statistics), and input is never modified.
     """
 
-    tokenize: str = "13a"
-    lowercase: bool = False
-    smooth_method: str = "exp"
-    smooth_value: float | None = None
-    effective_order: bool = False
-    max_ngram_order: int = 4
+    tokenize: str = parameter("13a", "tokeniser: 13a, none, intl, char, zh, ...")
+    lowercase: bool = parameter(False, "ignore case")
+    smooth_method: str = parameter("exp", "what is done where no n-gram is correct", choices=tuple(SMOOTHING))
+    smooth_value: float | None = parameter(None, "of floor and add-k (None: 0.1 and 1)", least=0)
+    effective_order: bool = parameter(False, "leave out orders that are too long for the output")
+    max_ngram_order: int = parameter(4, "longest n-grams", least=1, most=LONGEST)
 
     name = "BLEU"
     higher_is_better = True
 
     def __post_init__(self) -> None:
         check_tokeniser(self.tokenize)
-        look_up(SMOOTHING, self.smooth_method, "smooth_method")
-        if self.smooth_value is not None and not self.smooth_value >= 0:
-            raise ParameterError(f"'smooth_value' of BLEU must be >= 0, got {self.smooth_value}")
-        check_count("'max_ngram_order' of BLEU", self.max_ngram_order, 1, LONGEST)
+        check(self)
 
     @property
     def stat_names(self) -> tuple[str, ...]:

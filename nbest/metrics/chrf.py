@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest.base.limits import LONGEST, check_count
+from nbest.base.errors import shown
+from nbest.base.limits import LONGEST
+from nbest.base.parameters import check, parameter
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
 from nbest.compute.jets import Value, log
@@ -36,19 +38,17 @@ class CHRF:
     Differs from sacrebleu: totals need not be whole.
     """
 
-    char_order: int = 6
-    word_order: int = 0
-    beta: int = 2
-    lowercase: bool = False
-    whitespace: bool = False
-    eps_smoothing: bool = False
+    char_order: int = parameter(6, "longest n-grams of characters", least=1, most=LONGEST)
+    word_order: int = parameter(0, "longest n-grams of words (chrF++ has 2)", least=0, most=LONGEST)
+    beta: int = parameter(2, "how much recall counts against precision", least=0)
+    lowercase: bool = parameter(False, "ignore case")
+    whitespace: bool = parameter(False, "keep spaces among characters")
+    eps_smoothing: bool = parameter(False, "smooth by a small number instead of the effective order")
 
     higher_is_better = True
 
     def __post_init__(self) -> None:
-        check_count("'word_order' of chrF", self.word_order, 0, LONGEST)
-        check_count(f"'char_order' of {self.name}", self.char_order, 1, LONGEST)
-        check_count(f"'beta' of {self.name}", self.beta, 0)
+        check(self, f"chrF{shown(self.beta)}")
 
     @property
     def name(self) -> str:
@@ -133,7 +133,7 @@ class CHRF:
 class CHRFPlusPlus(CHRF):
     """chrF++: chrF with word n-grams up to 2."""
 
-    word_order: int = 2
+    word_order: int = parameter(2, "longest n-grams of words", least=0, most=LONGEST)
 
 
 def _triples(

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import parallel, segments
 from nbest.corpus.texts import Texts
@@ -29,7 +30,7 @@ class WER(ErrorRate):
     Without reference words: 0 if there are no errors, else 100.
     """
 
-    lowercase: bool = False
+    lowercase: bool = parameter(False, "ignore case")
 
     name = "WER"
     stat_names = ("errors", "ref_len")
@@ -56,8 +57,8 @@ class CER(ErrorRate):
     Otherwise like `WER`.
     """
 
-    lowercase: bool = False
-    spaces: bool = True
+    lowercase: bool = parameter(False, "ignore case")
+    spaces: bool = parameter(True, "count spaces as characters")
 
     name = "CER"
     stat_names = ("errors", "ref_len")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest.base.errors import ParameterError
+from nbest.base.parameters import check, parameter
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
 from nbest.compute.jets import Value
@@ -26,7 +26,7 @@ class _Elements:
     scores 0; a hypothesis without elements for a reference without any has no loss.
     """
 
-    lowercase: bool = False
+    lowercase: bool = parameter(False, "ignore case")
 
     higher_is_better = True
     stat_names = ("correct", "guessed", "gold")
@@ -102,11 +102,10 @@ class F1(_Elements):
     `beta` > 1 weighs recall more; the reference is chosen by F1 whatever `beta` is.
     """
 
-    beta: float = 1.0
+    beta: float = parameter(1.0, "how much recall counts against precision", above=0)
 
     def __post_init__(self) -> None:
-        if not self.beta > 0:
-            raise ParameterError(f"'beta' of F1 must be > 0, got {self.beta}")
+        check(self)
 
     @property
     def name(self) -> str:

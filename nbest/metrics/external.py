@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints, References
 from nbest.compute.jets import Value
 from nbest.corpus.texts import Texts
@@ -23,8 +24,8 @@ class External:
     hypotheses is 0. Losses are distances to the best of the values given together.
     """
 
-    label: str = "external"
-    higher_is_better: bool = True
+    label: str = parameter("external", "its name in scores")
+    higher_is_better: bool = parameter(True, "whether higher scores are better")
 
     stat_names = ("value", "count")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints, References
 from nbest.corpus.texts import Texts
 from nbest.metrics.rates import ErrorRate
@@ -22,10 +23,10 @@ class TER(ErrorRate):
     Cost: plain Python, cubic in the length of a text; each distinct text of a segment is done once.
     """
 
-    normalized: bool = False
-    no_punct: bool = False
-    asian_support: bool = False
-    case_sensitive: bool = False
+    normalized: bool = parameter(False, "split off punctuation first")
+    no_punct: bool = parameter(False, "leave punctuation out")
+    asian_support: bool = parameter(False, "split Asian characters, with normalized or no_punct")
+    case_sensitive: bool = parameter(False, "tell capitals apart")
 
     name = "TER"
     stat_names = ("edits", "ref_len")

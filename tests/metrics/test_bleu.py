@@ -112,7 +112,10 @@ def test_signature_tells_the_order():
     ("options", "message"),
     [
         ({"tokenize": "13"}, "unknown tokenizer '13'; known: 13a, "),
-        ({"smooth_method": "ex"}, "unknown smooth_method 'ex'; known: add-k, exp, floor, none; did you mean 'exp'?"),
+        (
+            {"smooth_method": "ex"},
+            "of BLEU must be none, exp, floor or add-k, got 'ex'; did you mean 'exp'?",
+        ),
         ({"smooth_value": -1.0}, "'smooth_value' of BLEU must be >= 0, got -1.0"),
         ({"max_ngram_order": 0}, "'max_ngram_order' of BLEU must be >= 1, got 0"),
     ],
