@@ -46,12 +46,12 @@ class Rule:
             return _either([str(each) for each in self.choices])
         words = ["finite"] if self.finite else []
         if self.least is not None and self.most is not None:
-            words.insert(0, f"from {self.least:g} to {self.most:g}")
+            words.insert(0, f"from {_short(self.least)} to {_short(self.most)}")
         elif self.above is not None and self.below is not None:
-            words.insert(0, f"between {self.above:g} and {self.below:g}")
+            words.insert(0, f"between {_short(self.above)} and {_short(self.below)}")
         else:
             limits = ((">=", self.least), (">", self.above), ("<=", self.most), ("<", self.below))
-            words[:0] = [f"{sign} {limit:g}" for sign, limit in limits if limit is not None]
+            words[:0] = [f"{sign} {_short(limit)}" for sign, limit in limits if limit is not None]
         return " and ".join(words)
 
     def broken_by(self, value: Any) -> str | None:
@@ -67,7 +67,7 @@ class Rule:
         whole = isinstance(value, Integral)
         if whole and self.least is not None and self.below is None:
             most = MOST if self.most is None else int(self.most)
-            return f">= {self.least:g}" if value < self.least else f"<= {most}" if value > most else None
+            return f">= {_short(self.least)}" if value < self.least else f"<= {most}" if value > most else None
         return None if self._holds(value) else self.words()
 
     def _holds(self, value: Any) -> bool:
@@ -193,6 +193,10 @@ class Parameters:
         for name, value in values.items():
             setattr(self, name, value)
         return self
+
+
+def _short(limit: float) -> str:
+    return str(int(limit)) if limit == int(limit) else f"{limit:g}"
 
 
 def _either(words: list[str]) -> str:
