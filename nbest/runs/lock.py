@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -13,6 +14,10 @@ try:
     import fcntl
 except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
+
+
+_UNKNOWN = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
+"""Errors of file systems without locks."""
 
 
 class Lock:
@@ -34,12 +39,13 @@ class Lock:
         self._file.close()
 
     def take(self) -> bool:
-        """Whether it is held alone now; it never waits."""
+        """Whether it is held alone now; it never waits. Where the file system knows no locks, anybody may have it."""
         if fcntl is not None:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                return False
+            except OSError as error:
+                if error.errno not in _UNKNOWN:
+                    return False
         self._file.truncate(0)
         self._file.write(f"{os.getpid()} on {socket.gethostname()}\n")
         self._file.flush()
@@ -48,7 +54,11 @@ class Lock:
     def share(self) -> None:
         """Hold it together with others, once nobody holds it alone."""
         if fcntl is not None:
-            fcntl.flock(self._file, fcntl.LOCK_SH)
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_SH)
+            except OSError as error:
+                if error.errno not in _UNKNOWN:
+                    raise
 
     def holder(self) -> str:
         """Who held it alone at last."""

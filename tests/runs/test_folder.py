@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -229,6 +230,16 @@ def test_a_lock_is_shared_only_after_it_is_given_up(tmp_path: Path) -> None:
         one.share()
         other.share()
         assert not one.take()
+
+
+def test_where_there_are_no_locks_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(file: Any, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", none)
+    place = RunFolder(tmp_path / "run", shared=True)
+    with place.opened({}, {}, resume=False):
+        assert place.do(Step("x", lambda: {"value": 1})) == {"value": 1}
 
 
 # time ---------------------------------------------------------------------------------------------------------------

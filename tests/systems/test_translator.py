@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +171,44 @@ def test_a_stage_whose_files_were_changed_is_done_again(
     again.run()
     assert again.done == stages
     assert path.read_bytes() == data
+
+
+@pytest.mark.slow
+def test_a_training_killed_at_any_moment_ends_with_the_same_bytes(trained: Path, tmp_path: Path) -> None:
+    rng, folder = random.Random(), tmp_path / "model"
+    command = [
+        sys.executable,
+        "-m",
+        "nbest",
+        "train",
+        "translator",
+        str(trained / "train.fr"),
+        str(trained / "train.en"),
+    ]
+    command += ["--languages", "fr-en", "--lm-order", "3", "-q", "-o", str(folder)]
+
+    def listing() -> set[tuple[Path, int]]:
+        found = set()
+        for path in folder.rglob("*"):
+            with suppress(FileNotFoundError):
+                found.add((path, path.stat().st_mtime_ns))
+        return found
+
+    for _ in range(10):
+        process, before, changes = subprocess.Popen(command), listing(), rng.randint(1, 25)
+        while changes and process.poll() is None:
+            now = listing()
+            changes -= now != before
+            before = now
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, check=True)
+    for path in (trained / "model").rglob("*"):
+        own = folder / path.relative_to(trained / "model")
+        if path.is_file() and "work/steps" not in path.as_posix() and path.name != "lock":
+            assert own.read_bytes() == path.read_bytes(), own
+    assert not list(folder.rglob(".*"))
 
 
 def test_other_directories_are_left_alone(trained: Path, tmp_path: Path) -> None:
