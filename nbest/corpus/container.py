@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -159,6 +160,57 @@ class Container:
     def _replaced(self, **changes: Any) -> Self:
         return replace(self, **changes)  # type: ignore[type-var]
 
+    # at construction ---------------------------------------------------------------------------------------
+
+    def freeze(self, **kinds: Any) -> None:
+        """Make the arrays of these fields read-only ones of these types (None: as they are), and names and mappings
+        such that nobody changes them."""
+        put = object.__setattr__
+        for name, kind in kinds.items():
+            value = getattr(self, name)
+            put(self, name, None if value is None else frozen_view(value, kind))
+        for name in ("feature_names", "ids"):
+            put(self, name, tuple(getattr(self, name)))
+        for name, value in self._fields().items():
+            if isinstance(value, dict):
+                put(self, name, MappingProxyType(value))
+
+    def check_columns(self, rows: int) -> None:
+        """Features are finite numbers, a row and a name each; names differ."""
+        owner, features, names = type(self).__name__, self.features, self.feature_names
+        if features.shape != (rows, len(names)):
+            raise ParameterError(f"'features' of {owner} must have shape {(rows, len(names))}, got {features.shape}")
+        if features.dtype not in (np.float32, np.float64):
+            raise ParameterError(f"'features' of {owner} must be float32 or float64, got {features.dtype}")
+        if not np.isfinite(features).all():
+            row, column = np.argwhere(~np.isfinite(features))[0]
+            where = f"for {names[column]!r} in {self.said.row} {row}"
+            raise ParameterError(f"features of {owner} must be finite, got {features[row, column]} {where}")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ParameterError(f"feature names of {owner} must differ, got {twice!r} twice")
+
+    def check_segments(self) -> None:
+        """Ids that differ, and one entry a segment of all that belongs to segments."""
+        for name in ("ids", "references", "sources"):
+            self.check_entries(name, len(self))
+        if len(set(self.ids)) != len(self.ids):
+            raise ParameterError(f"'ids' of {type(self).__name__} must differ")
+
+    def check_entries(self, name: str, size: int) -> None:
+        """A field that is there has this many entries."""
+        value = getattr(self, name)
+        if value is not None and len(value) != size:
+            raise ParameterError(f"'{name}' of {type(self).__name__} must have {size} entries, got {len(value)}")
+
+    def check_offsets(self, name: str, size: int | None = None) -> None:
+        """Offsets start at 0, never fall and, if it is known, have this size."""
+        offsets = getattr(self, name)
+        if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+            raise ParameterError(f"'{name}' of {type(self).__name__} must start at 0 and never fall")
+        if size is not None:
+            self.check_entries(name, size)
+
 
 def _parts(value: Any) -> Any:
     """A sparse matrix as its arrays, other fields as they are."""
@@ -174,46 +226,3 @@ def frozen_view(array: Any, dtype: Any) -> Any:
     view = np.asarray(array, dtype).view()
     view.flags.writeable = False
     return view
-
-
-# checks ---------------------------------------------------------------------------------------------------------
-
-
-def check_columns(corpus: Container, rows: int) -> None:
-    """Features are finite numbers, a row and a name each; names differ."""
-    owner, features, names = type(corpus).__name__, corpus.features, corpus.feature_names
-    if features.shape != (rows, len(names)):
-        raise ParameterError(f"'features' of {owner} must have shape {(rows, len(names))}, got {features.shape}")
-    if features.dtype not in (np.float32, np.float64):
-        raise ParameterError(f"'features' of {owner} must be float32 or float64, got {features.dtype}")
-    if not np.isfinite(features).all():
-        row, column = np.argwhere(~np.isfinite(features))[0]
-        where = f"for {names[column]!r} in {corpus.said.row} {row}"
-        raise ParameterError(f"features of {owner} must be finite, got {features[row, column]} {where}")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ParameterError(f"feature names of {owner} must differ, got {twice!r} twice")
-
-
-def check_segments(corpus: Container) -> None:
-    """Ids that differ, and one entry a segment of all that belongs to segments."""
-    for name in ("ids", "references", "sources"):
-        check_count(corpus, name, len(corpus))
-    if len(set(corpus.ids)) != len(corpus.ids):
-        raise ParameterError(f"'ids' of {type(corpus).__name__} must differ")
-
-
-def check_count(corpus: Container, name: str, size: int) -> None:
-    """A field that is there has this many entries."""
-    value = getattr(corpus, name)
-    if value is not None and len(value) != size:
-        raise ParameterError(f"'{name}' of {type(corpus).__name__} must have {size} entries, got {len(value)}")
-
-
-def check_offsets(corpus: Container, name: str, size: int | None = None) -> None:
-    """Offsets start at 0, never fall and, if it is known, have this size."""
-    owner, offsets = type(corpus).__name__, getattr(corpus, name)
-    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
-        raise ParameterError(f"'{name}' of {owner} must start at 0 and never fall")
-    if size is not None:
-        check_count(corpus, name, size)

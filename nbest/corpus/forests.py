@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,15 +12,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
-from nbest.corpus.container import (
-    Container,
-    Said,
-    check_columns,
-    check_count,
-    check_offsets,
-    check_segments,
-    frozen_view,
-)
+from nbest.corpus.container import Container, Said
 from nbest.corpus.metric import Metric
 from nbest.corpus.nbest import Origin
 
@@ -68,20 +59,9 @@ class Forests(Container):
     absent_is_zero: bool = False  # a feature that is not among the names is 0 on all edges: so says the file's format
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        for name in ("node_offsets", "edge_offsets", "tail_offsets"):
-            put(self, name, frozen_view(getattr(self, name), np.int64))
-        put(self, "tails", frozen_view(self.tails, np.int32))
-        put(self, "features", frozen_view(self.features, None))
-        if self.symbols is not None:
-            put(self, "symbols", frozen_view(self.symbols, np.int32))
-            put(self, "symbol_offsets", frozen_view(self.symbol_offsets, np.int64))
-        put(self, "feature_names", tuple(self.feature_names))
-        put(self, "ids", tuple(self.ids))
-        put(self, "vocabulary", tuple(self.vocabulary))
-        put(self, "stats", None if self.stats is None else frozen_view(self.stats, np.float64))
-        put(self, "origins", MappingProxyType(dict(self.origins)))
-        put(self, "own_weights", MappingProxyType(dict(self.own_weights)))
+        self.freeze(node_offsets=np.int64, edge_offsets=np.int64, tail_offsets=np.int64, tails=np.int32, features=None)
+        self.freeze(symbol_offsets=np.int64, symbols=np.int32, stats=np.float64)
+        object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
         _check(self)
 
     # sizes -------------------------------------------------------------------------------------------------
@@ -203,14 +183,14 @@ class Forests(Container):
 
 
 def _check(forests: Forests) -> None:
-    check_offsets(forests, "node_offsets")
-    check_offsets(forests, "edge_offsets", forests.nodes + 1)
-    check_offsets(forests, "tail_offsets", forests.edges + 1)
-    check_count(forests, "tails", forests.tail_offsets[-1])
-    check_columns(forests, forests.edges)
+    forests.check_offsets("node_offsets")
+    forests.check_offsets("edge_offsets", forests.nodes + 1)
+    forests.check_offsets("tail_offsets", forests.edges + 1)
+    forests.check_entries("tails", forests.tail_offsets[-1])
+    forests.check_columns(forests.edges)
     if forests.stats is not None and (forests.stats.ndim != 2 or len(forests.stats) != forests.edges):
         raise ParameterError(f"'stats' of Forests must be [E, M] with E = {forests.edges}, got {forests.stats.shape}")
-    check_segments(forests)
+    forests.check_segments()
     _check_graph(forests)
 
 
@@ -226,8 +206,8 @@ def _check_graph(forests: Forests) -> None:
         )
     if forests.symbols is None or forests.symbol_offsets is None:
         return
-    check_offsets(forests, "symbol_offsets", forests.edges + 1)
-    check_count(forests, "symbols", forests.symbol_offsets[-1])
+    forests.check_offsets("symbol_offsets", forests.edges + 1)
+    forests.check_entries("symbols", forests.symbol_offsets[-1])
     owners = np.repeat(np.arange(forests.edges), segments.lengths(forests.symbol_offsets))
     wrong = (forests.symbols >= len(forests.vocabulary)) | (-1 - forests.symbols >= forests.arities[owners])
     if wrong.any():

@@ -14,15 +14,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
 from nbest.compute.executors import current
-from nbest.corpus.container import (
-    Container,
-    Said,
-    check_columns,
-    check_count,
-    check_offsets,
-    check_segments,
-    frozen_view,
-)
+from nbest.corpus.container import Container, Said
 from nbest.corpus.metric import Metric
 from nbest.corpus.texts import Texts
 
@@ -86,16 +78,9 @@ class NBest(Container):
     recipes: tuple[Mapping[str, Any], ...] = ()  # of the columns that were added (nbest.features), in their order
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "offsets", frozen_view(self.offsets, np.int64))
-        put(self, "features", frozen_view(self.features, None))
-        put(self, "stats", None if self.stats is None else frozen_view(self.stats, np.float64))
-        put(self, "positions", None if self.positions is None else frozen_view(self.positions, np.int64))
-        put(self, "feature_names", tuple(self.feature_names))
-        put(self, "sparse_names", _checked(self.sparse_names, self.feature_names))
-        put(self, "ids", tuple(self.ids))
-        put(self, "recipes", tuple(self.recipes))
-        put(self, "origins", MappingProxyType(dict(self.origins)))
+        self.freeze(offsets=np.int64, features=None, stats=np.float64, positions=np.int64)
+        object.__setattr__(self, "sparse_names", _checked(self.sparse_names, self.feature_names))
+        object.__setattr__(self, "recipes", tuple(self.recipes))
         _check(self)
 
     # sizes -------------------------------------------------------------------------------------------------
@@ -169,11 +154,7 @@ class NBest(Container):
         """The segments with these numbers, in this order."""
         chosen = np.asarray(chosen, np.int64)
         rows, offsets = segments.rows_of(self.offsets, chosen)
-        return replace(
-            self,
-            **self._rows(rows, offsets),
-            **self.of_segments(chosen),
-        )
+        return replace(self, **self._rows(rows, offsets), **self.of_segments(chosen))
 
     def between(self, low: int, high: int) -> NBest:
         """The segments from `low` to before `high`; their arrays are views of these."""
@@ -250,12 +231,12 @@ def _checked(names: Sequence[str], dense: tuple[str, ...]) -> _CheckedNames:
 
 
 def _check(corpus: NBest) -> None:
-    check_offsets(corpus, "offsets")
+    corpus.check_offsets("offsets")
     hypotheses = corpus.hypotheses
-    check_columns(corpus, hypotheses)
-    check_segments(corpus)
+    corpus.check_columns(hypotheses)
+    corpus.check_segments()
     for name in ("texts", "stats", "positions"):
-        check_count(corpus, name, hypotheses)
+        corpus.check_entries(name, hypotheses)
     if corpus.stats is not None and (corpus.stats.ndim != 2 or not np.isfinite(corpus.stats).all()):
         got = f"shape {corpus.stats.shape}" if corpus.stats.ndim != 2 else "some that are not"
         raise ParameterError(f"'stats' of NBest must be finite numbers [H, M], got {got}")

@@ -324,7 +324,7 @@ ASKS = {  # who may ask which container it is, and why
     "systems/jackknife.py": "what a function of the user returned",
     "testing/formats.py": "whether a reader of lists gives lists",
     "testing/forest_formats.py": "whether a reader of forests gives forests",
-    "papers/smith_eisner/paper.py": "its decoders give lists",
+    "testing/systems.py": "whether a system gives the container that was wanted",
 }
 
 
