@@ -60,11 +60,6 @@ RENDERERS: Registry[Renderer] = Registry(
 """Forms of reports by name."""
 
 
-def find(kind: str) -> Renderer:
-    """The renderer of a form."""
-    return RENDERERS.look_up(kind)
-
-
 def render(page: Page, renderer: Renderer) -> str:
     """A page as the text of a file."""
     return renderer.document([block for block in _blocks(page, renderer, 1) if block])
