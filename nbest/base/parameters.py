@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, Self, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
@@ -161,6 +162,16 @@ def _parameters_of(kind: Any) -> Mapping[str, Parameter]:
                 kind.__name__, each.name, hints[each.name], default, public=each.repr, **each.metadata
             )
     return types.MappingProxyType(found)
+
+
+def keywords_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """The keyword-only arguments of a function as parameters, without help and rule."""
+    hints = get_type_hints(function)
+    return {
+        name: Parameter(function.__name__, name, hints.get(name, str), each.default)
+        for name, each in signature(function).parameters.items()
+        if each.kind is each.KEYWORD_ONLY
+    }
 
 
 def same_as(kind: type, name: str) -> Any:

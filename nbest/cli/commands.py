@@ -53,6 +53,10 @@ class Helped(TyperCommand):
         super().format_help(ctx, formatter)
 
 
+class Further:
+    """Commands that pass further options on to a trainer, a metric or a decision."""
+
+
 class Command(Protocol):
     """What was given to a command, and what it does with it."""
 
@@ -76,11 +80,10 @@ def group(name: str | None, help: str, cls: type[TyperGroup] | None = None) -> t
 def add_command(app: typer.Typer, name: str, kind: type[Command]) -> None:
     """Add a command whose options are the parameters of a dataclass, and whose help is its docstring.
 
-    One with a metric leaves options that it does not have among its arguments: they are of the metric or the trainer.
+    A `Further` one leaves options that it does not have among its arguments.
     """
-
     made = function_of(kind.__doc__, _in_order(kind), lambda given: kind(**given).run())
-    app.command(name, cls=Helped, context_settings=FURTHER if issubclass(kind, MetricOptions) else None)(made)
+    app.command(name, cls=Helped, context_settings=FURTHER if issubclass(kind, Further) else None)(made)
 
 
 def function_of(
@@ -153,7 +156,7 @@ class References:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetricOptions:
+class MetricOptions(Further):
     """Options of metrics; others that a metric or a trainer has follow among the arguments."""
 
     tokenize: str | None = parameter(None, "BLEU's tokeniser: 13a (default), none, intl, char, zh.")

@@ -1,4 +1,4 @@
-"""Options that a command does not know itself and passes on: those of a trainer or a metric."""
+"""Options that a command does not know itself and passes on: those of a trainer, a metric or a decision."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 
 from nbest.base.errors import ParameterError, _known
 from nbest.base.limits import MOST, check_count
-from nbest.base.parameters import Parameter, parameters_of
+from nbest.base.parameters import Parameter, keywords_of, parameters_of
 
 
 def separate(words: list[str]) -> tuple[list[str], dict[str, str]]:
@@ -41,12 +41,17 @@ def separate(words: list[str]) -> tuple[list[str], dict[str, str]]:
     return paths, given
 
 
-def settable(kind: type) -> dict[str, Parameter]:
-    """The options of a trainer or metric class, by name; those that are not shown in its repr are not for users."""
-    return {name: each for name, each in parameters_of(kind).items() if each.public}
+Kind = type | Callable[..., Any]
+"""A trainer or metric class, or a decision, whose keywords are its options."""
 
 
-def take(kind: type, given: dict[str, str], load: Callable[[str], Mapping[str, float]] | None = None) -> dict[str, Any]:
+def settable(kind: Kind) -> dict[str, Parameter]:
+    """The options of a class or function, by name; those that are not shown in a repr are not for users."""
+    known = parameters_of(kind) if isinstance(kind, type) else keywords_of(kind)
+    return {name: each for name, each in known.items() if each.public}
+
+
+def take(kind: Kind, given: dict[str, str], load: Callable[[str], Mapping[str, float]] | None = None) -> dict[str, Any]:
     """Remove from `given` what `kind` takes, converted to its types."""
     taken = {name: _convert(each, given.pop(name), load) for name, each in settable(kind).items() if name in given}
     for name, value in taken.items():
@@ -78,7 +83,7 @@ def refuse_twice(given: Mapping[str, Any], values: Mapping[str, Any], option: st
         raise ParameterError(f"--{twice.replace('_', '-')} is given and also in {option}; leave one of them out")
 
 
-def refuse_rest(given: Mapping[str, str], *kinds: type) -> None:
+def refuse_rest(given: Mapping[str, str], *kinds: Kind) -> None:
     """An error for any option that nothing took."""
     for name in given:
         known = sorted({option.replace("_", "-") for kind in kinds for option in settable(kind)})

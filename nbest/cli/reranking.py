@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
 from nbest.base.files import write_text
 from nbest.cli.console import Console
+from nbest.cli.further import refuse_rest, separate, take
 from nbest.cli.loading import Source, read_corpus
 from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
@@ -21,6 +23,8 @@ from nbest.model.loglinear import LogLinear, load
 def run(call: Rerank) -> None:
     """Read, choose, write."""
     console = Console(quiet=call.quiet)
+    paths, further = separate(call.test)
+    call = replace(call, test=paths)
     if call.model == "-" and "-" in call.test:
         raise ParameterError("only one input can come from standard input (-)")
     refuse_overwriting([call.output], [call.test, call.model, call.lm])
@@ -28,7 +32,7 @@ def run(call: Rerank) -> None:
     if call.model is None and needs_model(call.decision or "1best"):
         raise ParameterError(f"nbest rerank --decision {call.decision or '1best'} needs --model FILE")
     model = LogLinear({}) if call.model is None else load(call.model, call.lm or ())
-    decision = _decision(call, model)
+    decision = _decision(call, model, further)
     corpus = read_corpus(Source(call.test, None, call.format), console)
     unused = [name for name in corpus.feature_names if name not in model.weights]
     if unused and call.model is not None:
@@ -48,9 +52,13 @@ def run(call: Rerank) -> None:
     write_text(call.output, "".join(f"{line}\n" for line in _lines(call, found, console)))
 
 
-def _decision(call: Rerank, model: LogLinear) -> dict[str, Any]:
-    """The decision that is said, or the model's, with the options that are said."""
+def _decision(call: Rerank, model: LogLinear, further: dict[str, str]) -> dict[str, Any]:
+    """The decision that is said, or the model's, with the options that are said; takes those of its own alone."""
     own = decision_of(model, call.decision)
+    if further:
+        function = DECISIONS[own["kind"]]
+        own |= take(function, further)
+        refuse_rest(further, function)
     given = {"gain": call.gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
     for name, value in given.items():
         if value is not None and not takes(own["kind"], name):

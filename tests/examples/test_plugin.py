@@ -68,6 +68,8 @@ def test_commands_use_what_is_added(beside: dict[str, str], tmp_path: Path) -> N
          "--sign", "+", "--add", "questions:mark=?", "-o", "model.json", "-q"],
         ["rerank", "dev.nbest", "--model", "model.json", "-o", "best.txt"],
         ["rerank", "dev.nbest", "--decision", "shortest", "-o", "short.txt"],
+        ["rerank", "dev.nbest", "--decision", "shortest", "--least", "13", "-o", "longer.txt"],
+        ["rerank", "dev.nbest", "--decision", "shortest", "--lest", "13"],
         ["convert", "dev.nbest", "all.jsonl"],
         ["tune", "dev.nbest", "--refs", "dev.ref", "-m", "last-word", "--method", "one-feature", "--sign", "=", "-q"],
         ["tune", "dev.nbest", "--refs", "dev.ref", "-m", "wer", "--method", "one-featur", "-q"],
@@ -88,10 +90,11 @@ assert nbest.read("again.jsonl").hypotheses == 60
 print(json.dumps([codes, nbest.load("model.json").trainer, [dict(r) for r in nbest.load("model.json").features]]))
 """
     codes, trainer, recipes = json.loads(python(code, beside, tmp_path).splitlines()[-1])
-    assert codes == [0, 0, 0, 0, 2, 2, 0, 0, 0, 0]  # a wrong sign, a wrong method
+    assert codes == [0, 0, 0, 0, 2, 0, 2, 2, 0, 0, 0, 0]  # a wrong option, sign and method
     assert trainer == {"name": "OneFeature", "sign": "+"}
     assert recipes == [{"kind": "questions", "mark": "?"}]
     assert (tmp_path / "short.txt").read_text().splitlines()[3] == "is it 3 then"
+    assert (tmp_path / "longer.txt").read_text().splitlines()[3] == "is it 3 now ?"
     assert (tmp_path / "out.txt").read_text() == "Paris is big\n"
 
 
@@ -99,10 +102,15 @@ def test_what_is_added_keeps_the_contracts(beside: dict[str, str], tmp_path: Pat
     code = """
 from nbest.formats import FORMATS
 from nbest.metrics import METRICS
-from nbest.testing import check_format, check_metric, check_trainer
+from nbest.systems import SYSTEMS
+from nbest.testing import check_format, check_metric, check_system, check_trainer
 from nbest.trainers import TRAINERS
 check_metric(METRICS["last-word"]())
 check_trainer(TRAINERS["one-feature"])
 check_format(FORMATS["tsv"])
+from pathlib import Path
+Path("news.txt").write_text("Paris is big\\nwe saw Paris\\n")
+caser = SYSTEMS["caser"]
+check_system(caser(), caser.data(text=["news.txt"]), ["paris is big", "we saw paris"])
 """
     python(code, beside, tmp_path)

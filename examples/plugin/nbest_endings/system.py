@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from nbest.base.parameters import parameter
-from nbest.systems.base import SILENT, Data, Decoding, System, TextDecoding, Training
+from nbest.systems.base import SILENT, Data, Decoding, Search, System, TextDecoding, Training, limits_of
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,25 @@ class Caser(System):
 
     def candidates(self, inputs, weights, *, ids=None, threads=None, progress=None, **search):
         """Two derivations a sentence: its own words, and known forms; `known` counts the words that were changed."""
-        from nbest.forests.derivations import forests_of
-        from nbest.formats.lists.builder import Builder
+        import numpy as np
 
-        builder = Builder("caser")
-        for i, text in enumerate(inputs):
-            name = str(i) if ids is None else ids[i]
+        from nbest import NBest, Texts
+        from nbest.forests.derivations import forests_of
+
+        limits_of(Search, search)
+        offsets, texts, counts = [0], list[str](), list[float]()
+        for text in inputs:
             words = text.split()
             known = [self.forms.get(word.lower(), word) for word in words]
             changed = sum(a != b for a, b in zip(words, known, strict=True))
-            builder.hypothesis(name, " ".join(known), {"known": float(changed)}, i + 1)
-            if changed:
-                builder.hypothesis(name, " ".join(words), {"known": 0.0}, i + 1)
-        return forests_of(builder.build())
+            texts += [" ".join(known), " ".join(words)] if changed else [" ".join(words)]
+            counts += [changed, 0.0] if changed else [0.0]
+            offsets.append(len(texts))
+        lists = NBest(
+            offsets=np.array(offsets),
+            features=np.array(counts, float)[:, None],
+            feature_names=("known",),
+            texts=Texts.of(texts),
+            ids=tuple(map(str, range(len(inputs)))) if ids is None else tuple(ids),
+        )
+        return replace(forests_of(lists), own_weights=dict(weights))
