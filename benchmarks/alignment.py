@@ -18,7 +18,7 @@ from nbest.base.files import read_lines
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, intern
 from nbest.systems.translator.alignment.align import train_alignment
-from nbest.systems.translator.alignment.links import METHODS, Links, agreement, read_links
+from nbest.systems.translator.alignment.links import METHODS, Links, link_agreement, read_links
 from nbest.systems.translator.phrases.extract import extract_phrases
 from nbest.systems.translator.phrases.score import score_phrases
 from nbest.systems.translator.phrases.table import PhraseTable, number_words, pairs_of
@@ -75,7 +75,7 @@ def _align(folder: Path, source: Words, target: Words, name: str) -> Links:
     found = _timed(f"align {name}", lambda: train_alignment(source, target))
     theirs = read_links(folder / "moses-aligned-fr-en" / "align.fr-en.xz")
     for method in METHODS:
-        figures = agreement(_first(found.links(method), _ALIGNED), theirs)
+        figures = link_agreement(_first(found.links(method), _ALIGNED), theirs)
         print(f"  {method:20} precision {figures[0]:.3f} recall {figures[1]:.3f} F {figures[2]:.3f}")
     return found.links()
 

@@ -18,7 +18,7 @@ from nbest.metrics import External
 from nbest.trainers.sparse.base import sparse_lists
 from nbest.trainers.sparse.boosting import Boosting
 from nbest.trainers.sparse.boosting_descent import Descent
-from nbest.trainers.sparse.boosting_pairs import Pairs, pairs_of
+from nbest.trainers.sparse.boosting_pairs import GoldPairs, pairs_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -127,7 +127,7 @@ def _ratio(rounds: int = 50) -> None:
     assert abs(loss - descent.loss) < 1e-6, (loss, descent.loss)
 
 
-def _plain(pairs: Pairs, margins: Floats, rounds: int) -> float:
+def _plain(pairs: GoldPairs, margins: Floats, rounds: int) -> float:
     from scipy.sparse import csr_array
 
     shape = (len(pairs.others), len(pairs.sizes))

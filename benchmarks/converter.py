@@ -21,7 +21,7 @@ from nbest.metrics import CER
 from nbest.systems.converter.converter import Converter
 from nbest.systems.converter.files import save
 from nbest.systems.converter.system import ConverterTraining
-from nbest.systems.converter.text import Sentence, fold, read_dictionary, read_sentences
+from nbest.systems.converter.text import ReadSentence, fold, read_dictionary, read_sentences
 
 HELD = 2000  # news sentences kept for testing; as many are left out before them, for tuning
 TESTED = 500
@@ -43,7 +43,7 @@ def main() -> None:
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 
 
-def _settings(train: list[Sentence], words: list[tuple[str, str]], test: list[Sentence]) -> Converter:
+def _settings(train: list[ReadSentence], words: list[tuple[str, str]], test: list[ReadSentence]) -> Converter:
     """Pairs or surfaces, orders, with the dictionary and without; the converter with the default settings."""
     print("tokens, order, dictionary: seconds of training; MB; CER; oracle of 20, of 100; lists of 100 a second")
     kept: Converter | None = None
@@ -71,7 +71,9 @@ def _size(converter: Converter) -> float:
         return sum(file.stat().st_size for file in (Path(folder) / "model").iterdir()) / 1e6
 
 
-def _measured(converter: Converter, test: list[Sentence], beam: int | None = 20, margin: float | None = 20.0) -> str:
+def _measured(
+    converter: Converter, test: list[ReadSentence], beam: int | None = 20, margin: float | None = 20.0
+) -> str:
     converter.best(converter.forests(["かな"], beam=beam, margin=margin), 1)
     begin = time.perf_counter()
     forests = converter.forests([sentence.kana for sentence in test], beam=beam, margin=margin)
@@ -87,13 +89,13 @@ def _measured(converter: Converter, test: list[Sentence], beam: int | None = 20,
     )
 
 
-def _beams(converter: Converter, test: list[Sentence]) -> None:
+def _beams(converter: Converter, test: list[ReadSentence]) -> None:
     print("beam, margin: CER; oracle of 20, of 100; lists of 100 a second; edges a forest")
     for beam, margin in ((1, 20.0), (5, 20.0), (10, 20.0), (20, 20.0), (50, 10.0), (50, 20.0), (200, 20.0)):
         print(f"{beam}, {margin}: {_measured(converter, test, beam, margin)}", flush=True)
 
 
-def _domains(converter: Converter, train: list[Sentence], words: list[tuple[str, str]], folder: Path) -> None:
+def _domains(converter: Converter, train: list[ReadSentence], words: list[tuple[str, str]], folder: Path) -> None:
     """Other texts, without adaptation and adapted to 800, 8,000 and all sentences."""
     print("text, adapted to: CER; oracle of 20, of 100; lists of 100 a second; weight of the news")
     gold = read_gold(folder / "gold" / "kuwiki.gold.tsv.xz")
@@ -109,7 +111,7 @@ def _domains(converter: Converter, train: list[Sentence], words: list[tuple[str,
                 print(f"{name}, {count}: {_measured(adapted, test)}; {adapted.lm.weight:.3f}", flush=True)  # type: ignore[union-attr]
 
 
-def read_gold(path: Path) -> list[Sentence]:
+def read_gold(path: Path) -> list[ReadSentence]:
     """Sentences of lines `surface TAB reading ...`, each after a line `# id`.
 
     White space is left out; of readings `one/other` the last counts.
@@ -122,7 +124,7 @@ def read_gold(path: Path) -> list[Sentence]:
         elif len(columns) > 1 and columns[0].strip():
             reading = columns[1].rpartition("/")[2] or columns[1]
             out[-1].append((columns[0], fold(reading)))
-    return [Sentence(tuple(s for s, _ in rows), tuple(r for _, r in rows)) for rows in out]
+    return [ReadSentence(tuple(s for s, _ in rows), tuple(r for _, r in rows)) for rows in out]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 from nbest.corpus import Texts
 from nbest.lm.estimate import KneserNey
 from nbest.lm.model import LanguageModel
-from nbest.systems.translator.itg.decoder import FEATURES, Decoder
+from nbest.systems.translator.itg.decoder import FEATURES, ItgDecoder
 from nbest.systems.translator.itg.options import SentenceOptions
 
 WEIGHTS = dict(zip(FEATURES, (0.2, 0.2, 0.2, 0.2, 0.1, 0.5, 0.3, -0.1, -0.6), strict=True))
@@ -31,10 +31,10 @@ def main(tokens: int = 1_000_000, sentences: int = 8) -> None:
     for words in (10, 20, 25, 30, 40):
         rows = [options(stream, words, seed) for seed in range(sentences)]
         for beam in (10, 30, 100, 300):
-            print(f"{words:5} {beam:5}", _row(Decoder(lm, beam=beam), rows, vocabulary))
+            print(f"{words:5} {beam:5}", _row(ItgDecoder(lm, beam=beam), rows, vocabulary))
 
 
-def _row(decoder: Decoder, rows: list[SentenceOptions], vocabulary: list[str]) -> str:
+def _row(decoder: ItgDecoder, rows: list[SentenceOptions], vocabulary: list[str]) -> str:
     from nbest.forests.kbest import kbest
 
     values = np.array(list(WEIGHTS.values()))

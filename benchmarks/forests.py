@@ -12,7 +12,7 @@ from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import Forests
 from nbest.forests.ngrams import Ngrams, NgramStats, ReferenceNgrams
-from nbest.forests.posteriors import posteriors, run
+from nbest.forests.posteriors import posteriors, run_both
 from nbest.forests.semirings import SEMIRINGS, outside
 from nbest.metrics import BLEU
 from nbest.objectives import CoBLEU, Risk, value_and_gradient
@@ -32,7 +32,7 @@ def main(words: int = 30, copies: int = 16) -> None:
     print(f"{copies} charts of {words} words, {one.edges} edges each, {_FEATURES} features; one thread")
     layout = forests.layout
     spread = layout.spread(scores)
-    fast, _ = best_of(lambda: run(layout, spread, 1))
+    fast, _ = best_of(lambda: run_both(layout, spread, 1))
     rate = _say("inside and outside (posteriors)", fast, forests.edges)
     part = scores[: one.edges]
     plain, expected = best_of(lambda: plain_posteriors(one, part), 2)
@@ -79,7 +79,7 @@ def _say(what: str, seconds: float, edges: int) -> float:
 def _memory(forests: Forests) -> None:
     layout = forests.layout
     graph = sum(a.nbytes for a in (forests.edge_offsets, forests.tail_offsets, forests.tails))
-    kernel = sum(a.nbytes for a in (layout.starts, layout.first, layout.second))
+    kernel = sum(a.nbytes for a in layout.graph[2:])
     words = sum(a.nbytes for a in (forests.symbols, forests.symbol_offsets) if a is not None)
     print(
         f"bytes an edge: graph {graph / forests.edges:.1f}, features {forests.features.nbytes / forests.edges:.1f}, "

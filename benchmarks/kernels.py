@@ -11,9 +11,9 @@ from benchmarks.lists import best_of, files
 from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.features import Bins, GaussianKernels, apply_recipes
-from nbest.features.kernels.em import em_round, fit_mixture, mean_log_likelihood, row_shards
+from nbest.features.kernels.em import em_round, fit_gaussians, mean_log_likelihood, row_shards
 from nbest.features.kernels.gaussians import _standard, standardised
-from nbest.features.kernels.mixture import Mixture
+from nbest.features.kernels.mixture import GaussianMixture
 
 _ROUNDS = 3
 
@@ -44,7 +44,7 @@ def _clustered(count: int, width: int) -> Floats:
 
 def _expectation_maximisation(x: Floats) -> None:
     """Rounds from one start, ours and scikit-learn's, and the likelihoods they reach."""
-    start, _ = fit_mixture(x, 1024, iterations=2, fraction=0.2, floor=1e-3, seed=1)
+    start, _ = fit_gaussians(x, 1024, iterations=2, fraction=0.2, floor=1e-3, seed=1)
     shards, random = row_shards(x), np.random.default_rng(1)
     seconds, _ = best_of(lambda: em_round(start, shards, 0.2, 1e-9, random), 3)
     mixture, reseeded = start, 0
@@ -63,7 +63,7 @@ def _expectation_maximisation(x: Floats) -> None:
     print(f"  scikit-learn: {theirs:.2f} s, log-likelihood {value:.4f}: {theirs / seconds:.0f} times slower")
 
 
-def _peer(start: Mixture, x: Floats) -> tuple[float, float]:
+def _peer(start: GaussianMixture, x: Floats) -> tuple[float, float]:
     """Seconds of one E and M step of scikit-learn (the best of two), and the likelihood that it reaches by `fit`."""
     import warnings
 
@@ -101,13 +101,13 @@ def _all_sizes(corpus: NBest, kernels: int) -> None:
 
 def _perceptron(x: Floats, kernels: int = 20000) -> None:
     """Kernels on hypotheses drawn at random, with the covariance that `fit_perceptron` would give them."""
-    from nbest.features.kernels.posteriors import posteriors
+    from nbest.features.kernels.posteriors import kernel_posteriors
 
     means = x[np.random.default_rng(1).choice(len(x), kernels, replace=False)]
     spread = GaussianKernels()._spread(x, means)
     for width in (1.0, 0.5):
-        mixture = Mixture(means, width**2 * spread[None], np.zeros(kernels))
-        seconds, found = best_of(lambda mixture=mixture: posteriors(mixture, x, 8, 1e-3), 1)  # type: ignore[misc]
+        mixture = GaussianMixture(means, width**2 * spread[None], np.zeros(kernels))
+        seconds, found = best_of(lambda mixture=mixture: kernel_posteriors(mixture, x, 8, 1e-3), 1)  # type: ignore[misc]
         kept, entries = found.sum() / len(x), found.nnz / len(x)
         print(
             f"{kernels} perceptron kernels of width {width} on {len(x)} hypotheses: {seconds:.1f} s, "

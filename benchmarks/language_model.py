@@ -22,7 +22,7 @@ from nbest.compute.compilation import kernel
 from nbest.corpus import Texts, intern
 from nbest.lm.arpa_read import read_arpa
 from nbest.lm.arpa_write import write_arpa
-from nbest.lm.count import read_sentences
+from nbest.lm.count import read_word_lines
 from nbest.lm.estimate import KneserNey
 from nbest.lm.file import load_lm, write_nlm
 from nbest.lm.model import LanguageModel
@@ -47,7 +47,7 @@ def _texts() -> tuple[Texts, Texts]:
     given = os.environ.get("NBEST_DATA")
     if given:
         folder = Path(given) / "mt" / "europarl"
-        return read_sentences([folder / "train.en.xz"]), read_sentences([folder / "test.en.xz"])
+        return read_word_lines([folder / "train.en.xz"]), read_word_lines([folder / "test.en.xz"])
     rng = np.random.default_rng(1)
     ranks = np.minimum(rng.zipf(1.2, size=4_000_000), 80_000)
     lines = [" ".join(f"w{r}" for r in ranks[at : at + 22]) for at in range(0, len(ranks), 22)]

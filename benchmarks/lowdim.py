@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from benchmarks.lists import best_of
-from nbest.features.lowdim.solver import Covariance, Solver
+from nbest.features.lowdim.solver import Solver, ViewCovariance
 from nbest.optimisers.block_cg import Products
 
 SIZES = (50_000, 33_000, 2_000)
@@ -76,7 +76,7 @@ def _solve(tau: float, k: int = 75) -> None:
 
 
 def _made(X: csr_array, Y: csr_array, tau: float, **options: int) -> Solver:
-    return Solver(Covariance(Products(X), tau, "input", **options), Covariance(Products(Y), tau, "output"))
+    return Solver(ViewCovariance(Products(X), tau, "input", **options), ViewCovariance(Products(Y), tau, "output"))
 
 
 def _dense_route(d: int = 3000) -> None:

@@ -1,7 +1,7 @@
 """How a command is made of the parameters of a dataclass, and the options that several commands share.
 
 @dataclass(frozen=True, kw_only=True)
-class Warmup(Threads, Quiet):
+class Warmup(ThreadsOption, Quiet):
     'What it does, with examples: the text of --help.'
 
     def run(self) -> None: ...
@@ -178,14 +178,14 @@ class ScoresFile(ScoresColumn):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Format:
+class FormatOption:
     """The format of lists."""
 
     format: str | None = parameter(None, FORMAT, flags=("--format", "-f"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Threads:
+class ThreadsOption:
     """How many threads."""
 
     threads: int | None = parameter(
@@ -207,5 +207,5 @@ class AsJson:
     as_json: bool = parameter(False, "Results as JSON on stdout.", flags=("--json",))
 
 
-_LAST = (MetricOptions, ScoresColumn, ScoresFile, Format, Threads, Quiet, AsJson)
+_LAST = (MetricOptions, ScoresColumn, ScoresFile, FormatOption, ThreadsOption, Quiet, AsJson)
 """Options that stand last, in this order."""

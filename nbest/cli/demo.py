@@ -8,7 +8,7 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Demo(c.Threads, c.Quiet, c.AsJson):
+class Demo(c.ThreadsOption, c.Quiet, c.AsJson):
     """Tune, rerank and compare on bundled lists of a speech recogniser, in under a minute.
 
     [bold]Example[/bold]

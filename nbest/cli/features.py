@@ -16,7 +16,7 @@ def _kinds() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddLm(c.Threads, c.Quiet):
+class AddLm(c.ThreadsOption, c.Quiet):
     """Add to every hypothesis its log probability by an n-gram language model, and how many words that does not know.
 
     The words must be those of the model: tokenised and cased as the text it was trained on.

@@ -21,7 +21,9 @@ def run(call: Reproduce) -> None:
     chosen = find_paper(call.paper)
     folder = Path(call.output or call.paper)
     systems = None if call.systems is None else Path(call.systems)
-    work = Run(folder, Path(call.data or "."), call.quick, call.seed, call.threads, systems, say=console.say)
+    work = Run(
+        folder, Path(call.data or "."), call.quick, call.seed, threads=call.threads, systems=systems, say=console.say
+    )
     if call.list_steps:
         _list(console, chosen, work, call.only or ())
         return

@@ -35,7 +35,7 @@ def run(call: Score) -> None:
         raise ParameterError(f"--metric names none; known: {', '.join(METRICS)}")
     rows: list[dict[str, Any]] = []
     for name in names:
-        rows += _rows(name, call, given, systems, references, compare)
+        rows += _rows(name, call, given, systems, references, compare=compare)
     refuse_rest({k: v for k, v in given.items() if not any(k in _options(n) for n in names)}, *map(_kind, names))
     if call.as_json:
         print_json(rows)

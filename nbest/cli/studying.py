@@ -24,7 +24,7 @@ from nbest.forests.derivations import as_forests
 from nbest.model.loglinear import LogLinear, load
 from nbest.studies import STUDIES
 from nbest.studies.base import Study, paths_of
-from nbest.studies.keywords import Further, Given, Lists
+from nbest.studies.keywords import Further, Given, StudyLists
 from nbest.trainers import TRAINERS
 
 _WORDS = (str, int, float, bool)  # types that the command line has, too
@@ -65,9 +65,9 @@ def command_of(name: str) -> type[c.Command]:
     keywords = _keywords(STUDIES[name])
     for each in keywords:
         if each.name == "heldout":
-            share = (each.how or Lists()).share
+            share = (each.how or StudyLists()).share
             fields += _held_out(share, seeded=any(other.name == "seed" for other in keywords))
-        elif isinstance(each.how, Lists) and each.how.add:
+        elif isinstance(each.how, StudyLists) and each.how.add:
             fields.append(("add", str | None, parameter(None, "Features to add: ngrams:order=2, ...")))
         elif isinstance(each.how, Given):
             fields.append(_option(each))
@@ -123,7 +123,7 @@ def _by_method(each: _Keyword) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(c.References, c.MetricOptions, c.ScoresFile, c.Format, c.Threads, c.Quiet):
+class _Options(c.References, c.MetricOptions, c.ScoresFile, c.FormatOption, c.ThreadsOption, c.Quiet):
     """The options that every study has."""
 
     lists: list[str] = parameter(..., c.LISTS, flags=("lists",))
@@ -211,7 +211,7 @@ class _Call:
         sets: list[NBest] = [self.how.measured(read_lists(source, self.console))]
         if second.name == "heldout":
             sets = self._with_held_out(sets[0], required=second.default is inspect.Parameter.empty)
-        if isinstance(first.how, Lists) and first.how.add:
+        if isinstance(first.how, StudyLists) and first.how.add:
             added = fit_recipes(sets[0], wanted(self.options.add))
             sets = [columns(corpus, added, None, None) for corpus in sets]
         return dict(zip((first.name, second.name), sets, strict=False))

@@ -54,9 +54,11 @@ def run(call: Tune) -> None:
     warn_of_labels(console, dev)
     loaded = time.perf_counter()
     if call.grid:
-        model = search(kind, settings, call.grid, dev, heldout, call.threads, console)
+        model = search(
+            kind, settings, wanted=call.grid, dev=dev, heldout=heldout, threads=call.threads, console=console
+        )
     else:
-        model = train(kind, settings, dev, heldout, call.threads, console, call.method)
+        model = train(kind, settings, dev, heldout, call.threads, console=console, name=call.method)
     model = pipeline.finish(model)
     done = time.perf_counter()
     _write(model, call.output, console, call.as_json)

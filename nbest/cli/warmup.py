@@ -8,7 +8,7 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Warmup(c.Threads, c.Quiet):
+class Warmup(c.ThreadsOption, c.Quiet):
     """Compile all kernels now, once for this installation, so that no later run has to.
 
     It runs every kind of command on small data, some minutes of work for one core, on all cores.

@@ -116,6 +116,12 @@ def _checked(data: bytes) -> bytes:
     return data[_SUM:]
 
 
+def _fields(types: Any) -> tuple[Any, ...]:
+    """Names of the fields of all named tuples among types: kernels read them by place."""
+    inner = types if isinstance(types, tuple) else getattr(types, "types", ())
+    return *getattr(types, "fields", ()), *(_fields(each) for each in inner)
+
+
 class KernelCache(caching.FunctionCache):
     """Numba's cache of one kernel, under our stamp, which is made when the kernel is first called: by then all that it
     calls is defined."""
@@ -131,6 +137,9 @@ class KernelCache(caching.FunctionCache):
     @cached_property
     def _cache_file(self) -> _SummedFile:
         return _SummedFile(self._cache_path, self._impl.filename_base, stamp_of(self._kernel))
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return *super()._index_key(sig, codegen), _fields(sig)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

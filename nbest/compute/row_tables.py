@@ -79,7 +79,7 @@ def remember(table, count, hashes, entries):
 
 
 @kernel
-def number(table, count, hashes):
+def number_rows(table, count, hashes):
     """Entries of these hashes, where those not among the `count` that are there get the next numbers: table, entries
     [K], and the first of each new entry."""
     table = _grown(table, count + len(hashes))

@@ -35,7 +35,9 @@ def combine(out, weights, columns):
     """out += weights [D] . columns [D, K]."""
     d = 0
     while d + 2 < len(weights):
-        add_three(out, weights[d], columns[d], weights[d + 1], columns[d + 1], weights[d + 2], columns[d + 2])
+        add_three(
+            out, weights[d], c0=columns[d], f1=weights[d + 1], c1=columns[d + 1], f2=weights[d + 2], c2=columns[d + 2]
+        )
         d += 3
     while d < len(weights):
         add(out, weights[d], columns[d])

@@ -17,7 +17,7 @@ from nbest.corpus.metric import Metric
 from nbest.corpus.nbest import Origin
 
 if TYPE_CHECKING:
-    from nbest.corpus.layout import Layout
+    from nbest.corpus.layout import Layout, Structure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +33,9 @@ class Forests(Container):
     Checked once at construction; arrays are read-only.
     """
 
-    said: ClassVar[Said] = Said("forests", "forest", "derivations", "strings", "edge", "larger")
+    said: ClassVar[Said] = Said(
+        many="forests", one="forest", choices="derivations", texts="strings", row="edge", larger="larger"
+    )
     whole: ClassVar[bool] = False  # a row of features is an edge, a part of many derivations
     texts: ClassVar[None] = None
     sparse: ClassVar[None] = None
@@ -104,6 +106,13 @@ class Forests(Container):
         """[E] head of each edge, counted within its forest."""
         local = np.arange(self.nodes) - np.repeat(self.node_offsets[:-1], segments.lengths(self.node_offsets))
         return np.repeat(local, segments.lengths(self.edge_offsets))
+
+    @property
+    def structure(self) -> Structure:
+        """Nodes, edges and tails, for kernels that read the forests as they are."""
+        from nbest.corpus.layout import Structure
+
+        return Structure(self.node_offsets, self.edge_offsets, self.tail_offsets, self.tails)
 
     @cached_property
     def layout(self) -> Layout:

@@ -9,7 +9,7 @@ expectations and derivations of the forest's own edges are the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,17 +21,38 @@ if TYPE_CHECKING:
     from nbest.corpus import Forests
 
 
+class Structure(NamedTuple):
+    """Nodes, edges and tails of forests, as they are."""
+
+    node_offsets: Ints  # [N+1]: nodes of forest i
+    edge_offsets: Ints  # [V+1]: edges into node v
+    tail_offsets: Ints  # [E+1]: tails of edge e
+    tails: Ints  # [T] node numbers, counted within the forest
+
+
+class Graph(NamedTuple):
+    """Nodes and edges of laid out forests, as kernels take them."""
+
+    node_offsets: Ints  # [N+1] nodes of forest i
+    edge_offsets: Ints  # [N+1] edges of forest i
+    starts: Ints  # [V'+N] int32: edges into node v of forest i begin at starts[node_offsets[i] + i + v], within it
+    first: Ints  # [E'] int32, first tail, within the forest
+    second: Ints  # [E'] int32
+
+
+class Forest(NamedTuple):
+    """One forest of a graph."""
+
+    starts: Ints  # [V'_i + 1] int32: edges into node v
+    first: Ints  # [E'_i] int32, first tail
+    second: Ints  # [E'_i] int32
+
+
 @dataclass(frozen=True)
 class Layout:
     """N forests with V' nodes and E' edges of two tails; V' = V + N and E' = E where no edge has more than two."""
 
-    node_offsets: Ints  # [N+1] nodes of forest i
-    edge_offsets: Ints  # [N+1] edges of forest i
-    starts: (
-        Ints  # [V'+N] int32: edges into node v of forest i begin at starts[node_offsets[i] + i + v], within the forest
-    )
-    first: Ints  # [E'] int32, first tail, within the forest
-    second: Ints  # [E'] int32
+    graph: Graph
     edges: Ints | None  # [E'] edge of the forests, -1 for an extra one; None: E' = E in the same order
     nodes: Ints | None  # [V'] node of the forests (over all of them), -1 for an extra one; None: only nodes 0 are extra
 
@@ -45,19 +66,24 @@ class Layout:
         node_offsets = segments.offsets_of(counts + 1 + added)
         edge_offsets = segments.offsets_of(segments.lengths(forests.forest_edges) + added)
         starts = np.zeros(node_offsets[-1] + len(forests), np.int32)
-        first, second = np.zeros((2, edge_offsets[-1]), np.int32)
+        graph = Graph(node_offsets, edge_offsets, starts, *np.zeros((2, edge_offsets[-1]), np.int32))
         edges = np.full(0 if plain else edge_offsets[-1], -1, np.int64)
         nodes = np.full(0 if plain else node_offsets[-1], -1, np.int64)
-        _lay_out(
-            forests.node_offsets, forests.edge_offsets, forests.tail_offsets, forests.tails,
-            node_offsets, edge_offsets, starts, first, second, edges, nodes,
-        )  # fmt: skip
-        return cls(
-            node_offsets, edge_offsets, starts, first, second, None if plain else edges, None if plain else nodes
-        )
+        _lay_out(forests.structure, graph, edges, nodes)
+        return cls(graph, None if plain else edges, None if plain else nodes)
 
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
+
+    @property
+    def node_offsets(self) -> Ints:
+        """[N+1] nodes of forest i."""
+        return self.graph.node_offsets
+
+    @property
+    def edge_offsets(self) -> Ints:
+        """[N+1] edges of forest i."""
+        return self.graph.edge_offsets
 
     def spread(self, values: Floats, fill: float = 0.0) -> Floats:
         """[E'] values of edges [E], `fill` for extra ones; a copy that may be written to."""
@@ -83,23 +109,19 @@ class Layout:
             return values[own]
         return values[self.nodes >= 0]
 
-    def slices(self, forest: int) -> tuple[Ints, Ints, Ints, slice, slice]:
-        """Starts and tails of one forest, and where its edges and nodes are."""
-        nodes = slice(self.node_offsets[forest], self.node_offsets[forest + 1])
-        edges = slice(self.edge_offsets[forest], self.edge_offsets[forest + 1])
-        return (
-            self.starts[nodes.start + forest : nodes.stop + forest + 1],
-            self.first[edges],
-            self.second[edges],
-            edges,
-            nodes,
-        )
+
+@kernel
+def forest_of(graph, i):
+    """Forest i alone, and where its nodes and edges begin and end."""
+    a, b = graph.node_offsets[i], graph.node_offsets[i + 1]
+    c, d = graph.edge_offsets[i], graph.edge_offsets[i + 1]
+    return Forest(graph.starts[a + i : b + i + 1], graph.first[c:d], graph.second[c:d]), (a, b), (c, d)
 
 
 @kernel
-def _lay_out(
-    old_nodes, old_edges, old_tails, tails, node_offsets, edge_offsets, starts, first, second, edges, nodes
-):  # fmt: skip
+def _lay_out(old, graph, edges, nodes):
+    old_nodes, old_edges, old_tails, tails = old
+    node_offsets, edge_offsets, starts, first, second = graph
     for forest in range(len(old_nodes) - 1):
         base = old_nodes[forest]
         size = old_nodes[forest + 1] - base

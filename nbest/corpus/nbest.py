@@ -57,7 +57,9 @@ class NBest(Container):
     stood in the file it was read from, when reading had to group them by segment.
     """
 
-    said: ClassVar[Said] = Said("lists", "list", "hypotheses", "hypotheses", "hypothesis", "longer")
+    said: ClassVar[Said] = Said(
+        many="lists", one="list", choices="hypotheses", texts="hypotheses", row="hypothesis", larger="longer"
+    )
     whole: ClassVar[bool] = True  # a row of features is a whole hypothesis
     own_weights: ClassVar[Mapping[str, float]] = MappingProxyType({})  # not told by files of lists
     absent_is_zero: ClassVar[bool] = False

@@ -122,9 +122,8 @@ def _intern(buffer: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[In
     offsets = np.zeros(len(starts) + 1, np.int64)
     text, at, count, total = 0, int(starts[0]) if len(starts) else 0, 0, 0
     while True:
-        text, at, count, total = _intern_some(
-            text, at, count, total, buffer, starts, ends, table, hashes, first, last, ids, offsets
-        )
+        known = (table, hashes, first, last)
+        text, at, count, total = _intern_some((text, at, count, total), (buffer, starts, ends), known, ids, offsets)
         if text == len(starts):
             break
         if total == len(ids):
@@ -136,11 +135,14 @@ def _intern(buffer: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[In
 
 
 @kernel
-def _intern_some(text, at, count, total, buffer, starts, ends, table, hashes, first, last, ids, offsets):
+def _intern_some(place, texts, known, ids, offsets):
     """Words from a place on until all are done or an array is full; returns where it stopped.
 
     A kernel of its own because arrays that are replaced within a kernel are reached more slowly (1.7 times as slow).
     """
+    text, at, count, total = place
+    buffer, starts, ends = texts
+    table, hashes, first, last = known
     while text < len(starts):
         end = ends[text]
         while at < end:
@@ -156,7 +158,7 @@ def _intern_some(text, at, count, total, buffer, starts, ends, table, hashes, fi
                 code = (code ^ np.uint64(buffer[at])) * np.uint64(0x100000001B3)
                 at += 1
             code ^= code >> np.uint64(29)
-            slot = _find(table, hashes, first, last, buffer, code, begin, at - begin)
+            slot = _find(known, buffer, code, begin, at - begin)
             if table[slot] < 0:
                 table[slot] = count
                 hashes[count], first[count], last[count] = code, begin, at
@@ -171,8 +173,9 @@ def _intern_some(text, at, count, total, buffer, starts, ends, table, hashes, fi
 
 
 @kernel
-def _find(table, hashes, first, last, buffer, code, begin, size):
+def _find(known, buffer, code, begin, size):
     """The slot of a word, or the free one where it belongs."""
+    table, hashes, first, last = known
     slot = code & np.uint64(len(table) - 1)
     while table[slot] >= 0:
         other = table[slot]

@@ -114,7 +114,7 @@ class _Expected:
             scores = self.model.edge_scores(forests)
         out = np.empty((corpus.hypotheses, 2 + 2 * self.order))
         out[:, 0] = words.lengths()
-        out[:, 2 + self.order :] = ngrams.totals(words.lengths(), self.order)
+        out[:, 2 + self.order :] = ngrams.ngram_totals(words.lengths(), self.order)
         for low, high in _parts(evidence.forest_edges):
             edges = evidence.forest_edges[[low, high]]
             part = evidence if high - low == len(evidence) else evidence.select(np.arange(low, high))
@@ -161,11 +161,7 @@ def _fill(out: Floats, offsets: Ints, words: Words, found: ExpectedCounts) -> No
     matched = np.zeros((high - low, order))
     known = found.ngrams
     local = offsets - low
-    over_ranges(
-        lambda a, b: clip(
-            a, b, local, words.offsets[low : high + 1], words.ids, known.offsets, known.parents, known.words,
-            found.counts, matched,
-        ),
-        local,
-    )  # fmt: skip
+    texts = words.offsets[low : high + 1], words.ids
+    expected = known.offsets, known.parents, known.words, found.counts
+    over_ranges(lambda a, b: clip(a, b, local, texts, expected, out=matched), local)
     out[low:high, 2 : 2 + order] = matched

@@ -49,10 +49,12 @@ def mbr(
     if evidence is not None and evidence < 1:
         raise ParameterError(f"'evidence' of mbr must be >= 1, got {evidence}")
     metric = make_metric(gain) if isinstance(gain, str) else gain
-    return chosen(partial(_least_loss, model, metric, gamma, evidence, Told(progress)), corpus)
+    return chosen(partial(_least_loss, model, metric, gamma, evidence, told=Told(progress)), corpus)
 
 
-def _least_loss(model: LogLinear, metric: Metric, gamma: float, evidence: int | None, told: Told, part: NBest) -> Ints:
+def _least_loss(
+    model: LogLinear, metric: Metric, gamma: float, evidence: int | None, part: NBest, *, told: Told
+) -> Ints:
     assert part.texts is not None
     posterior = model.posterior(part, gamma)
     losses = expected_losses(metric, part.texts, part.offsets, posterior, evidence=evidence, progress=told)

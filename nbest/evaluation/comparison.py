@@ -80,7 +80,9 @@ def compare(
             if progress is not None:
                 progress(done, total)
         pick = max(range(len(fitted)), key=lambda i: sign * fitted[i][0].scores_["heldout"])
-        rows.append(_row(name, fitted[pick][0], test, sum(f[1] for f in fitted), choices[name][pick], samples))
+        rows.append(
+            _row(name, fitted[pick][0], test, sum(f[1] for f in fitted), settings=choices[name][pick], samples=samples)
+        )
     best = max(rows[1:], key=lambda row: sign * (row.heldout or 0.0), default=rows[0]).name
     rows.append(_fixed("oracle", (dev, heldout, test), corpus_oracle))
     return Compared(signature_of(dev), tuple(rows), best)
@@ -107,5 +109,12 @@ def _row(name: str, model: LogLinear, test: NBest, seconds: float, settings: Map
     filled = test.lengths > 0
     tested = permutation(metric, stats[first_choice(test)[filled]], stats[choice[filled]], samples=samples)
     return Row(
-        name, model.scores_["dev"], model.scores_["heldout"], test.score(choice), tested.p, seconds, settings, model
+        name,
+        model.scores_["dev"],
+        model.scores_["heldout"],
+        test.score(choice),
+        tested.p,
+        seconds=seconds,
+        settings=settings,
+        model=model,
     )

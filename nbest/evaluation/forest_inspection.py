@@ -95,7 +95,9 @@ def _feature(forests: Forests, d: int, spread: float) -> EdgeFeature:
     if forests.metric is not None:
         score, reverse = (score_of(forests, LogLinear({name: weight})) for weight in (1.0, -1.0))
     own = forests.own_weights.get(name)
-    return EdgeFeature(name, float(low), float(high), float(mean), float(spread), own, score, reverse)
+    return EdgeFeature(
+        name, float(low), float(high), float(mean), float(spread), own_weight=own, score=score, reverse_score=reverse
+    )
 
 
 def _scores(forests: Forests) -> dict[str, float]:

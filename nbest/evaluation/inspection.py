@@ -91,7 +91,9 @@ def _feature(corpus: NBest, d: int, spread: float) -> Feature:
         reverse = corpus.score(segments.argmax(-column, corpus.offsets))
     low, high, mean = (column.min(), column.max(), segments.mean_of(column)) if len(column) else (0.0, 0.0, 0.0)
     origin = str(corpus.origins[name]) if name in corpus.origins else ""
-    return Feature(name, origin, float(low), float(high), float(mean), float(spread), score, reverse)
+    return Feature(
+        name, origin, float(low), float(high), float(mean), spread=float(spread), score=score, reverse_score=reverse
+    )
 
 
 def _scores(corpus: NBest) -> dict[str, float]:

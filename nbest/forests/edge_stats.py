@@ -72,9 +72,14 @@ def bleu_edge_stats(forests: Forests, metric: BLEU) -> tuple[Forests, Floats]:
     stats[:, 0] = found.counts[:, 0]
     stats[:, 2 + order :] = found.counts
     _clipped_matches(
-        forests.forest_edges, found.match_offsets, found.matches, found.ngram_offsets, found.orders, found.limits,
-        stats[:, 2 : 2 + order],
-    )  # fmt: skip
+        forests.forest_edges,
+        found.match_offsets,
+        found.matches,
+        found.ngram_offsets,
+        found.orders,
+        limits=found.limits,
+        out=stats[:, 2 : 2 + order],
+    )
     lengths = average_lengths(found.references.reference_lengths, found.references.reference_offsets)
     for i in np.flatnonzero(np.diff(forests.node_offsets) > 0):  # every derivation has one edge into the root
         root = forests.node_offsets[i + 1] - 1

@@ -23,10 +23,12 @@ from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import most, over_ranges
-from nbest.forests.posteriors import checked_scores, posteriors, run
+from nbest.corpus.layout import forest_of
+from nbest.forests.posteriors import checked_scores, posteriors, run_both
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests
+    from nbest.corpus.layout import Layout
 
 
 def expectations(forests: Forests, scores: Floats, values: Floats, threads: int | None = None) -> Floats:
@@ -47,66 +49,63 @@ def variances(forests: Forests, scores: Floats, values: Floats, threads: int | N
     delta(e) = r(e) + sum_t R(t) - R(head). Sums that are the same in all derivations give rounding of the order of
     (1e-16 r(d))^2, where a difference of two large numbers would leave 1e-16 r(d)^2.
     """
-    layout = forests.layout
-    _, shares, nodes = run(layout, layout.spread(checked_scores(forests, scores)), threads)
-    amounts = layout.spread(values)
+    layout, shares, nodes, amounts = _shared(forests, scores, values, threads)
     out = np.zeros(len(layout))
     over_ranges(
-        lambda low, high: _variances(
-            low, high, layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second, shares,
-            nodes, amounts, out,
-        ),
+        lambda low, high: _variances(low, high, layout.graph, (shares, nodes, amounts), out),
         layout.edge_offsets,
         threads,
-    )  # fmt: skip
+    )
     return out
 
 
 def derivatives(forests: Forests, scores: Floats, other: Floats, threads: int | None = None) -> Floats:
     """[E] derivative of the expectation of `other` [E] by the score of each edge."""
-    layout = forests.layout
-    _, shares, nodes = run(layout, layout.spread(checked_scores(forests, scores)), threads)
-    amounts = layout.spread(other)
+    layout, shares, nodes, amounts = _shared(forests, scores, other, threads)
     over_ranges(
-        lambda low, high: _derivatives(
-            low, high, layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second, shares,
-            nodes, amounts,
-        ),
-        layout.edge_offsets,
-        threads,
-    )  # fmt: skip
+        lambda low, high: _derivatives(low, high, layout.graph, (shares, nodes, amounts)), layout.edge_offsets, threads
+    )
     return layout.gather(amounts)
 
 
+def _shared(
+    forests: Forests, scores: Floats, values: Floats, threads: int | None
+) -> tuple[Layout, Floats, Floats, Floats]:
+    """The layout, shares [E'], node posteriors [V'] and values [E'] that may be written to."""
+    layout = forests.layout
+    _, shares, nodes = run_both(layout, layout.spread(checked_scores(forests, scores)), threads)
+    return layout, shares, nodes, layout.spread(values)
+
+
 @kernel
-def _derivatives(low, high, node_offsets, edge_offsets, starts, first, second, shares, nodes, amounts):
-    size = most(low, high, node_offsets)
+def _derivatives(low, high, graph, edges):
+    shares, nodes, amounts = edges
+    size = most(low, high, graph.node_offsets)
     means = np.empty(size)
     above = np.empty(size)
     for i in range(low, high):
-        a, b = node_offsets[i], node_offsets[i + 1]
-        c, d = edge_offsets[i], edge_offsets[i + 1]
-        begin = starts[a + i : b + i + 1]
-        upward(begin, first[c:d], second[c:d], shares[c:d], amounts[c:d], means)
-        downward(begin, first[c:d], second[c:d], shares[c:d], nodes[a:b], amounts[c:d], means, above)
+        forest, (a, b), (c, d) = forest_of(graph, i)
+        upward(forest, shares[c:d], amounts[c:d], means)
+        downward(forest, shares[c:d], nodes[a:b], amounts[c:d], (means, above))
 
 
 @kernel
-def _variances(low, high, node_offsets, edge_offsets, starts, first, second, shares, nodes, amounts, out):
-    means = np.empty(most(low, high, node_offsets))
+def _variances(low, high, graph, edges, out):
+    shares, nodes, amounts = edges
+    means = np.empty(most(low, high, graph.node_offsets))
     for i in range(low, high):
-        a, b = node_offsets[i], node_offsets[i + 1]
-        c, d = edge_offsets[i], edge_offsets[i + 1]
-        begin, x, q = starts[a + i : b + i + 1], amounts[c:d], shares[c:d]
-        upward(begin, first[c:d], second[c:d], q, x, means)
+        forest, (a, b), (c, d) = forest_of(graph, i)
+        begin, x, q = forest.starts, amounts[c:d], shares[c:d]
+        upward(forest, q, x, means)
         for v in range(1, b - a):
             for e in range(begin[v], begin[v + 1]):
                 out[i] += nodes[a + v] * q[e] * (x[e] - means[v]) ** 2
 
 
 @kernel
-def upward(starts, first, second, shares, amounts, means):
+def upward(forest, shares, amounts, means):
     """Mean below each node; `amounts` become those of an edge with all below it."""
+    starts, first, second = forest
     means[0] = 0.0
     for v in range(1, len(starts) - 1):
         mean = 0.0
@@ -118,8 +117,10 @@ def upward(starts, first, second, shares, amounts, means):
 
 
 @kernel
-def downward(starts, first, second, shares, nodes, amounts, means, above):
-    """Turn the `amounts` that `upward` left into D(e)."""
+def downward(forest, shares, nodes, amounts, sums):
+    """Turn the `amounts` that `upward` left into D(e); `sums` are the means that it found, and room for as many."""
+    starts, first, second = forest
+    means, above = sums
     count = len(starts) - 1
     above[:count] = 0.0
     for v in range(count - 1, 0, -1):

@@ -26,7 +26,7 @@ from nbest.compute.intrinsics import fast_exp
 from nbest.compute.parallel import most, over_ranges
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
-from nbest.corpus.layout import Layout
+from nbest.corpus.layout import Layout, forest_of
 
 _LARGE = 1e100  # values relative to the shift beyond which the shift is moved; products of two must not overflow
 
@@ -45,7 +45,7 @@ class Posteriors:
 def posteriors(forests: Forests, scores: Floats, threads: int | None = None) -> Posteriors:
     """Posteriors of edges and nodes under edge scores [E] (natural logarithms; -inf excludes an edge)."""
     layout, scores = forests.layout, checked_scores(forests, scores)
-    log_z, shares, nodes = run(layout, layout.spread(scores), threads)
+    log_z, shares, nodes = run_both(layout, layout.spread(scores), threads)
     shares = layout.gather(shares)
     inner = layout.gather_nodes(nodes)
     edges = shares * np.repeat(inner, segments.lengths(forests.edge_offsets))
@@ -64,21 +64,15 @@ def checked_scores(forests: Forests, scores: Floats) -> Floats:
     return scores
 
 
-def run(layout: Layout, scores: Floats, threads: int | None = None) -> tuple[Floats, Floats, Floats]:
+def run_both(layout: Layout, scores: Floats, threads: int | None = None) -> tuple[Floats, Floats, Floats]:
     """log Z [N], shares [E'] and node posteriors [V'] of scores [E']."""
     log_z = np.empty(len(layout))
     shares = np.empty(len(scores))
     nodes = np.empty(layout.node_offsets[-1])
-    over_ranges(
-        lambda low, high: _run(
-            low, high, layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second, scores,
-            log_z, shares, nodes,
-        ),
-        layout.edge_offsets,
-        threads,
-    )  # fmt: skip
+    found = log_z, shares, nodes
+    over_ranges(lambda low, high: _run(low, high, layout.graph, scores, found), layout.edge_offsets, threads)
     check_log_z(log_z)
-    return log_z, shares, nodes
+    return found
 
 
 def check_log_z(log_z: Floats) -> None:
@@ -88,21 +82,21 @@ def check_log_z(log_z: Floats) -> None:
 
 
 @kernel
-def _run(low, high, node_offsets, edge_offsets, starts, first, second, scores, log_z, shares, nodes):
-    size = most(low, high, node_offsets)
+def _run(low, high, graph, scores, found):
+    log_z, shares, nodes = found
+    size = most(low, high, graph.node_offsets)
     shift = np.empty(size)
     value = np.empty(size)
     for i in range(low, high):
-        a, b = node_offsets[i], node_offsets[i + 1]
-        c, d = edge_offsets[i], edge_offsets[i + 1]
-        begin = starts[a + i : b + i + 1]
-        log_z[i] = inside(begin, first[c:d], second[c:d], scores[c:d], shares[c:d], shift, value)
-        outside(begin, first[c:d], second[c:d], shares[c:d], nodes[a:b])
+        forest, (a, b), (c, d) = forest_of(graph, i)
+        log_z[i] = fill_inside(forest, scores[c:d], shares[c:d], shift, value)
+        fill_outside(forest, shares[c:d], nodes[a:b])
 
 
 @kernel
-def inside(starts, first, second, scores, shares, shift, value):
+def fill_inside(forest, scores, shares, shift, value):
     """Fill the shares of the edges of one forest; log Z. Node v's inside value is value[v] exp(shift[v])."""
+    starts, first, second = forest
     count = len(starts) - 1
     if count < 2:
         return -np.inf
@@ -138,8 +132,9 @@ def inside(starts, first, second, scores, shares, shift, value):
 
 
 @kernel
-def outside(starts, first, second, shares, nodes):
+def fill_outside(forest, shares, nodes):
     """Fill the posteriors of the nodes of one forest from the shares."""
+    starts, first, second = forest
     count = len(starts) - 1
     nodes[:] = 0.0
     if count < 2 or starts[count - 1] == starts[count]:

@@ -12,6 +12,7 @@ from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
+from nbest.corpus.layout import forest_of
 from nbest.forests.kbest import kbest
 from nbest.forests.posteriors import checked_scores, posteriors
 
@@ -61,13 +62,7 @@ def max_marginals(forests: Forests, scores: Floats, threads: int | None = None) 
     layout = forests.layout
     values = layout.spread(checked_scores(forests, scores))
     out = np.empty(len(values))
-    over_ranges(
-        lambda low, high: _max_marginals(
-            low, high, layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second, values, out
-        ),
-        layout.edge_offsets,
-        threads,
-    )
+    over_ranges(lambda low, high: _max_marginals(low, high, layout.graph, values, out), layout.edge_offsets, threads)
     return layout.gather(out)
 
 
@@ -82,7 +77,7 @@ def trim(forests: Forests, mask: Bools | None = None) -> Forests:
     if mask.shape != (forests.edges,):
         raise ParameterError(f"'mask' of trim must have one entry for each of {forests.edges} edges, got {mask.shape}")
     nodes = np.zeros(forests.nodes, bool)
-    _reach(forests.node_offsets, forests.edge_offsets, forests.tail_offsets, forests.tails, mask, nodes)
+    _reach(forests.structure, mask, nodes)
     chosen = np.flatnonzero(mask)
     before = segments.offsets_of(nodes.astype(np.int64))  # how many kept nodes precede each
     node_offsets = before[forests.node_offsets]
@@ -101,8 +96,9 @@ def trim(forests: Forests, mask: Bools | None = None) -> Forests:
 
 
 @kernel
-def _reach(node_offsets, edge_offsets, tail_offsets, tails, mask, reached):
+def _reach(structure, mask, reached):
     """Clear the mask of edges that are in no derivation of the root; mark the nodes that are in one."""
+    node_offsets, edge_offsets, tail_offsets, tails = structure
     for i in range(len(node_offsets) - 1):
         base, end = node_offsets[i], node_offsets[i + 1]
         derived = np.zeros(end - base, np.bool_)
@@ -122,22 +118,21 @@ def _reach(node_offsets, edge_offsets, tail_offsets, tails, mask, reached):
 
 
 @kernel
-def _max_marginals(low, high, node_offsets, edge_offsets, starts, first, second, scores, out):
+def _max_marginals(low, high, graph, scores, out):
     """Inside and outside with maxima: the outside value of a tail is that of the rest of the best derivation."""
     for i in range(low, high):
-        a, b = node_offsets[i], node_offsets[i + 1]
-        c = edge_offsets[i]
-        begin = starts[a + i : b + i + 1]
+        (begin, first, second), (a, b), (c, d) = forest_of(graph, i)
+        score, best = scores[c:d], out[c:d]
         inside = np.full(b - a, -np.inf)
         outside = np.full(b - a, -np.inf)
         inside[0] = 0.0
         for v in range(1, b - a):
-            for e in range(c + begin[v], c + begin[v + 1]):
-                inside[v] = max(inside[v], scores[e] + (inside[first[e]] + inside[second[e]]))
+            for e in range(begin[v], begin[v + 1]):
+                inside[v] = max(inside[v], score[e] + (inside[first[e]] + inside[second[e]]))
         outside[-1] = 0.0
         for v in range(b - a - 1, 0, -1):
-            for e in range(c + begin[v], c + begin[v + 1]):
+            for e in range(begin[v], begin[v + 1]):
                 left, right = inside[first[e]], inside[second[e]]
-                out[e] = outside[v] + (scores[e] + (left + right))
-                outside[first[e]] = max(outside[first[e]], outside[v] + (scores[e] + right))
-                outside[second[e]] = max(outside[second[e]], outside[v] + (scores[e] + left))
+                best[e] = outside[v] + (score[e] + (left + right))
+                outside[first[e]] = max(outside[first[e]], outside[v] + (score[e] + right))
+                outside[second[e]] = max(outside[second[e]], outside[v] + (score[e] + left))

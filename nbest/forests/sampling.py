@@ -10,10 +10,11 @@ from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
+from nbest.corpus.layout import forest_of
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest import joined
 from nbest.forests.kbest.heap import roomy
-from nbest.forests.posteriors import checked_scores, run
+from nbest.forests.posteriors import checked_scores, run_both
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -32,16 +33,13 @@ def sample(forests: Forests, scores: Floats, count: int, *, seed: int = 1, threa
     if count < 0:
         raise ParameterError(f"'count' of sample must be >= 0, got {count}")
     layout = forests.layout
-    _, shares, _ = run(layout, layout.spread(checked_scores(forests, scores)), threads)
+    _, shares, _ = run_both(layout, layout.spread(checked_scores(forests, scores)), threads)
     own = np.arange(len(shares)) if layout.edges is None else layout.edges
     states = generator(seed).integers(0, 2**64 - 1, len(forests), np.uint64, endpoint=True)
     parts: dict[int, tuple[Ints, Ints, Ints]] = {}
 
     def work(low: int, high: int) -> None:
-        parts[low] = _sample(
-            low, high, count, states, layout.node_offsets, layout.edge_offsets, layout.starts, layout.first,
-            layout.second, shares, own,
-        )  # fmt: skip
+        parts[low] = _sample(low, high, layout.graph, count, states=states, shares=shares, own=own)
 
     over_ranges(work, layout.edge_offsets, threads)
     return joined(forests, [parts[low] for low in sorted(parts)])
@@ -75,8 +73,9 @@ def _pick(sums, low, high, x):
 
 
 @kernel
-def _draw(state, starts, first, second, sums, own, stack, edges, total):
+def _draw(forest, sums, own, stack, state, edges, total):
     """Append the edges of one derivation of the root."""
+    starts, first, second = forest
     stack[0], depth = len(starts) - 2, 1
     while depth:
         v = stack[depth - 1]
@@ -95,16 +94,15 @@ def _draw(state, starts, first, second, sums, own, stack, edges, total):
 
 
 @kernel
-def _sample(low, high, count, states, node_offsets, edge_offsets, starts, first, second, shares, own):
+def _sample(low, high, graph, count, states, shares, own):
     """Derivations of a range of forests: how many a forest, edges a derivation, edges."""
     counts = np.zeros(high - low, np.int64)
     sizes = np.empty((high - low) * count, np.int64)
     edges = np.empty(16, np.int64)
     derivations, total = 0, 0
     for i in range(low, high):
-        a, b = node_offsets[i], node_offsets[i + 1]
-        c, d = edge_offsets[i], edge_offsets[i + 1]
-        begin, sums, state = starts[a + i : b + i + 1], shares[c:d], states[i]
+        forest, (a, b), (c, d) = forest_of(graph, i)
+        begin, sums, state = forest.starts, shares[c:d], states[i]
         _accumulate(begin, sums)
         if b - a < 2 or begin[-2] == begin[-1] or sums[-1] <= 0.0:
             continue
@@ -112,7 +110,7 @@ def _sample(low, high, count, states, node_offsets, edge_offsets, starts, first,
         stack = np.empty(b - a + 1, np.int64)
         for _ in range(count):
             before = total
-            state, edges, total = _draw(state, begin, first[c:d], second[c:d], sums, own[c:d], stack, edges, total)
+            state, edges, total = _draw(forest, sums, own[c:d], stack, state=state, edges=edges, total=total)
             sizes[derivations] = total - before
             derivations += 1
     return counts, sizes[:derivations].copy(), edges[:total].copy()

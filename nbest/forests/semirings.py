@@ -223,12 +223,13 @@ def inside(semiring: Any, forests: Forests, edges: Floats, threads: int | None =
 
 def outside(semiring: Any, forests: Forests, edges: Floats, threads: int | None = None) -> tuple[Floats, Floats]:
     """[V, width] inside and [V, width] outside elements of nodes."""
-    layout, values = forests.layout, _spread(semiring, forests.layout, edges)
+    layout, graph, values = forests.layout, forests.layout.graph, _spread(semiring, forests.layout, edges)
     below = _inside(semiring, layout, values, threads)
     above = np.empty_like(below)
     function = _outside_kept if _is_ours(semiring) else _outside_new
-    arrays = (layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second)
-    over_ranges(lambda low, high: function(semiring, low, high, *arrays, values, below, above), arrays[1], threads)
+    over_ranges(
+        lambda low, high: function(semiring, low, high, graph, (values, below, above)), graph.edge_offsets, threads
+    )
     return _own(layout, below), _own(layout, above)
 
 
@@ -244,8 +245,9 @@ def totals(semiring: Any, forests: Forests, edges: Floats, threads: int | None =
 def _inside(semiring: Any, layout: Layout, values: Floats, threads: int | None) -> Floats:
     below = np.empty((layout.node_offsets[-1], values.shape[1]))
     function = _inside_kept if _is_ours(semiring) else _inside_new
-    arrays = (layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second)
-    over_ranges(lambda low, high: function(semiring, low, high, *arrays, values, below), arrays[1], threads)
+    over_ranges(
+        lambda low, high: function(semiring, low, high, layout.graph, (values, below)), layout.edge_offsets, threads
+    )
     return below
 
 
@@ -327,7 +329,9 @@ def _compile_put(values, row, element):
     return None
 
 
-def _inside_of(semiring, low, high, node_offsets, edge_offsets, starts, first, second, values, below):
+def _inside_of(semiring, low, high, graph, elements):
+    node_offsets, edge_offsets, starts, first, second = graph
+    values, below = elements
     for i in range(low, high):
         base, edge_base = node_offsets[i], edge_offsets[i]
         _put(below, base, _one(semiring))
@@ -339,7 +343,9 @@ def _inside_of(semiring, low, high, node_offsets, edge_offsets, starts, first, s
             _put(below, base + v, total)
 
 
-def _outside_of(semiring, low, high, node_offsets, edge_offsets, starts, first, second, values, below, above):
+def _outside_of(semiring, low, high, graph, elements):
+    node_offsets, edge_offsets, starts, first, second = graph
+    values, below, above = elements
     for i in range(low, high):
         base, edge_base, size = node_offsets[i], edge_offsets[i], node_offsets[i + 1] - node_offsets[i]
         for v in range(size):

@@ -82,7 +82,15 @@ def sentence_of(words: Sequence[str]) -> Sentence:
     """A sentence of which only the words are known."""
     blank = ("_",) * len(words)
     rows = tuple("\t".join([str(i), word, *"_" * (_FIELDS - 2)]) for i, word in enumerate(words, 1))
-    return Sentence(tuple(words), blank, blank, (NO_HEAD,) * len(words), blank, rows, tuple(range(len(words))))
+    return Sentence(
+        forms=tuple(words),
+        upos=blank,
+        xpos=blank,
+        heads=(NO_HEAD,) * len(words),
+        deprels=blank,
+        rows=rows,
+        places=tuple(range(len(words))),
+    )
 
 
 def looks_like_conllu(head: str) -> bool:
@@ -146,7 +154,16 @@ def _sentence(path: str | Path, line: int, rows: list[str]) -> Sentence:
         raise FormatError(path, line + beyond[0], f"the range {beyond[1]} goes beyond the last word, {len(words)}")
     heads = tuple(_head(path, line + at, f[6], len(words)) for at, f in zip(places, words, strict=True))
     forms, upos, xpos, deprels = (tuple(fields[column] for fields in words) for column in (1, 3, 4, 7))
-    return Sentence(forms, upos, xpos, heads, deprels, tuple(rows), tuple(places), line)
+    return Sentence(
+        forms=forms,
+        upos=upos,
+        xpos=xpos,
+        heads=heads,
+        deprels=deprels,
+        rows=tuple(rows),
+        places=tuple(places),
+        line=line,
+    )
 
 
 def _numbered(path: str | Path, line: int, number: str, before: int) -> bool:

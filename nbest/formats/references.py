@@ -11,6 +11,8 @@ from nbest.corpus.order import first_number, whole_numbers
 from nbest.formats.lists.base import shown
 from nbest.formats.texts_by_id import ids_before_blanks, own_ids, texts_after_blanks, without_blank_end
 
+_PATHS = (str, Path, Sequence)
+
 
 def read_references(
     paths: str | Path | Sequence[str | Path], segments: int | Sequence[str]
@@ -32,7 +34,7 @@ def align_references(
     paths: str | Path | Sequence[str | Path], segments: int | Sequence[str]
 ) -> tuple[tuple[tuple[str, ...], ...], int]:
     """As `read_references`, and how many lines of the first file belong to none of the segments."""
-    need_kind("read_references", "paths", paths, str, Path, Sequence)
+    need_kind("read_references", "paths", paths, *_PATHS)
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     if not paths:
         raise ParameterError("'paths' of read_references must name at least one file")

@@ -98,13 +98,15 @@ def _doubled(array):
 
 
 @kernel
-def breakpoints(features, scores, direction, offsets, low, high, longest, stats):
-    """Where the choice of a segment in low:high changes along `direction`.
+def breakpoints(features, scores, direction, lists, some):
+    """Where the choice of a segment in low:high, which are `some`, changes along `direction`.
 
     `features` is [D, H], `scores` [H], `stats` [H, M]. Returns the places x (in segment order), the change of the
     totals at each (taken here, where a list's statistics are in cache), and the statistics [F, M] of the choices at
-    x = -inf of the F lists that are not empty.
+    x = -inf of the F lists that are not empty. `lists` are offsets [N+1], the length of the longest, and `stats`.
     """
+    offsets, longest, stats = lists
+    low, high = some
     slopes = np.empty(longest)
     heights = np.empty(longest)
     cuts = np.empty(longest)
@@ -130,7 +132,9 @@ def breakpoints(features, scores, direction, offsets, low, high, longest, stats)
                 column = features[d, start : start + size]
                 for k in range(size):
                     b[k] += step * column[k]
-        count = envelope(scores[start : start + size], b, heights[:size], cuts, lines, stack)
+        count = envelope(
+            a=scores[start : start + size], b=b, heights=heights[:size], cuts=cuts, lines=lines, stack=stack
+        )
         for j in range(width):
             begin[filled, j] = stats[start + lines[0], j]
         filled += 1

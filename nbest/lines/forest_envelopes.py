@@ -19,9 +19,9 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
-from nbest.compute.parallel import over_ranges
+from nbest.compute.parallel import most, over_ranges
 from nbest.compute.row_tables import EMPTY, Table, slot_of, with_number
-from nbest.corpus.layout import Layout
+from nbest.corpus.layout import Layout, forest_of
 from nbest.lines.envelope import FAR
 
 
@@ -45,10 +45,8 @@ def envelopes(
     parts: dict[int, tuple[np.ndarray, ...]] = {}
 
     def run(low: int, high: int) -> None:
-        parts[low] = _run(
-            low, high, layout.node_offsets, layout.edge_offsets, layout.starts, layout.first, layout.second,
-            a, b, own, float(bounds[0]), float(bounds[1]), known,
-        )  # fmt: skip
+        within = float(bounds[0]), float(bounds[1])
+        parts[low] = _run(low, high, layout.graph, (a, b, own), bounds=within, known=known)
 
     over_ranges(run, layout.edge_offsets, threads)
     if not parts:
@@ -63,18 +61,24 @@ def _joined(parts: list[tuple[np.ndarray, ...]]) -> Envelopes:
     shifted = [np.where(e < 0, e - shift, e) for e, shift in zip(entry, before, strict=False)]
     offsets, edge_offsets = (np.concatenate([[0], *part]).cumsum() for part in (counts, sizes))
     return Envelopes(
-        offsets, np.concatenate(place), np.concatenate(shifted), edge_offsets, np.concatenate(edges),
-        np.concatenate(hashes),
-    )  # fmt: skip
+        offsets=offsets,
+        place=np.concatenate(place),
+        entry=np.concatenate(shifted),
+        edge_offsets=edge_offsets,
+        edges=np.concatenate(edges),
+        hashes=np.concatenate(hashes),
+    )
 
 
 # one forest -----------------------------------------------------------------------------------------------------
 
 
 @kernel
-def _push(lines, links, count, a, b, edge, left, right, low, high):
-    """Add a line, steeper than those there or as steep, to an envelope between low and high; the number of pieces."""
-    start = low
+def _push(envelope, count, line, link, bounds):
+    """Add a line, steeper than those there or as steep, to an envelope within bounds; the number of pieces."""
+    lines, links = envelope
+    a, b = line
+    start, high = bounds
     while count:
         top_a, top_b = lines[count - 1, 1], lines[count - 1, 2]
         if b <= top_b:
@@ -89,13 +93,17 @@ def _push(lines, links, count, a, b, edge, left, right, low, high):
                 break
         count -= 1
     lines[count, 0], lines[count, 1], lines[count, 2] = start, a, b
-    links[count, 0], links[count, 1], links[count, 2] = edge, left, right
+    links[count, 0], links[count, 1], links[count, 2] = link
     return count + 1
 
 
 @kernel
-def _hidden(lines, i, last_i, j, last_j, a, b, old, size, low, high):
+def _hidden(lines, pieces, line, old, bounds):
     """Whether an edge is nowhere above the old lines: a convex function under a linear one at both ends is between."""
+    i, last_i, j, last_j = pieces
+    a, b = line
+    low, high = bounds
+    size = len(old)
     slope, steepest = b + (lines[i, 2] + lines[j, 2]), b + (lines[last_i, 2] + lines[last_j, 2])
     if low == -np.inf and (slope < old[0, 2] or (slope == old[0, 2] and a + (lines[i, 1] + lines[j, 1]) > old[0, 1])):
         return False
@@ -111,26 +119,33 @@ def _hidden(lines, i, last_i, j, last_j, a, b, old, size, low, high):
         while j < last_j and lines[j + 1, 0] <= x:
             j += 1
         height = a + (lines[i, 1] + lines[j, 1]) + x * (b + (lines[i, 2] + lines[j, 2]))
-        line = min(k, size - 1)
-        if height > old[line, 1] + x * old[line, 2]:
+        top = min(k, size - 1)
+        if height > old[top, 1] + x * old[top, 2]:
             return False
     return True
 
 
 @kernel
-def _add_edge(lines, i, last_i, j, last_j, a, b, edge, old_lines, old_links, size, low, high, more_lines, more_links):
-    """The envelope of `size` old lines and those of one more edge with the pieces i to last_i and j to last_j."""
+def _push_old(more, count, old, at, bounds):
+    """`_push` piece `at` of an old envelope."""
+    lines, links = old
+    return _push(more, count, (lines[at, 1], lines[at, 2]), (links[at, 0], links[at, 1], links[at, 2]), bounds)
+
+
+@kernel
+def _add_edge(lines, pieces, line, edge, old, more, bounds):
+    """Make `more` the envelope of the old lines and those of one more edge with these pieces of its two tails."""
+    i, last_i, j, last_j = pieces
+    a, b = line
+    old_lines, size = old[0], len(old[0])
     count = 0
     at = 0
     while True:
         height, slope = a + (lines[i, 1] + lines[j, 1]), b + (lines[i, 2] + lines[j, 2])
         while at < size and old_lines[at, 2] <= slope:  # the old ones first: of identical lines they are kept
-            count = _push(
-                more_lines, more_links, count, old_lines[at, 1], old_lines[at, 2],
-                old_links[at, 0], old_links[at, 1], old_links[at, 2], low, high,
-            )  # fmt: skip
+            count = _push_old(more, count, old, at, bounds)
             at += 1
-        count = _push(more_lines, more_links, count, height, slope, edge, i, j, low, high)
+        count = _push(more, count, (height, slope), (edge, i, j), bounds)
         next_i = lines[i + 1, 0] if i < last_i else np.inf
         next_j = lines[j + 1, 0] if j < last_j else np.inf
         if i == last_i and j == last_j:
@@ -140,10 +155,7 @@ def _add_edge(lines, i, last_i, j, last_j, a, b, edge, old_lines, old_links, siz
         if next_j <= next_i:
             j += 1
     while at < size:
-        count = _push(
-            more_lines, more_links, count, old_lines[at, 1], old_lines[at, 2],
-            old_links[at, 0], old_links[at, 1], old_links[at, 2], low, high,
-        )  # fmt: skip
+        count = _push_old(more, count, old, at, bounds)
         at += 1
     return count
 
@@ -159,9 +171,10 @@ def _reserve(array, used, size):
 
 
 @kernel
-def _envelope(starts, first, second, a, b, low, high, begin, lines, links, work):
+def _envelope(forest, a, b, bounds, begin, lines, links, work):
     """Envelopes of all nodes of one forest: those of node v are the rows begin[v]:begin[v + 1] of lines and links."""
-    lines[0], links[0] = (low, 0.0, 0.0), (-1, 0, 0)  # node 0 stands for nothing
+    starts, first, second = forest
+    lines[0], links[0] = (bounds[0], 0.0, 0.0), (-1, 0, 0)  # node 0 stands for nothing
     begin[0], begin[1] = 0, 1
     total = 1
     old_lines, more_lines, old_links, more_links = work
@@ -172,14 +185,13 @@ def _envelope(starts, first, second, a, b, low, high, begin, lines, links, work)
             j, end_j = begin[second[e]], begin[second[e] + 1]
             if i == end_i or j == end_j:
                 continue
-            if size and _hidden(lines, i, end_i - 1, j, end_j - 1, a[e], b[e], old_lines, size, low, high):
+            pieces, line = (i, end_i - 1, j, end_j - 1), (a[e], b[e])
+            if size and _hidden(lines, pieces, line, old_lines[:size], bounds):
                 continue
-            most = size + (end_i - i) + (end_j - j)
-            more_lines, more_links = _reserve(more_lines, 0, most), _reserve(more_links, 0, most)
-            size = _add_edge(
-                lines, i, end_i - 1, j, end_j - 1, a[e], b[e], e,
-                old_lines, old_links, size, low, high, more_lines, more_links,
-            )  # fmt: skip
+            need = size + (end_i - i) + (end_j - j)
+            more_lines, more_links = _reserve(more_lines, 0, need), _reserve(more_links, 0, need)
+            old, more = (old_lines[:size], old_links[:size]), (more_lines, more_links)
+            size = _add_edge(lines, pieces, line, e, old=old, more=more, bounds=bounds)
             old_lines, more_lines, old_links, more_links = more_lines, old_lines, more_links, old_links
         lines, links = _reserve(lines, total, total + size), _reserve(links, total, total + size)
         lines[total : total + size], links[total : total + size] = old_lines[:size], old_links[:size]
@@ -216,13 +228,12 @@ def _derivation(links, piece, base, own, stack, edges, used):
 
 
 @kernel
-def _run(low, high, node_offsets, edge_offsets, starts, first, second, a, b, own, left, right, known):
+def _run(low, high, graph, edge_lines, bounds, known):
     """Envelopes of the roots of the forests low:high: the arrays of `Envelopes`, with sizes instead of offsets."""
-    most = 0
-    for i in range(low, high):
-        most = max(most, node_offsets[i + 1] - node_offsets[i])
-    begin = np.zeros(most + 2, np.int64)
-    stack = np.empty(most + 2, np.int64)
+    a, b, own = edge_lines
+    nodes = most(low, high, graph.node_offsets)
+    begin = np.zeros(nodes + 2, np.int64)
+    stack = np.empty(nodes + 2, np.int64)
     lines, links = np.empty((1024, 3)), np.empty((1024, 3), np.int32)
     work = (np.empty((64, 3)), np.empty((64, 3)), np.empty((64, 3), np.int32), np.empty((64, 3), np.int32))
     counts = np.zeros(high - low, np.int64)
@@ -230,27 +241,24 @@ def _run(low, high, node_offsets, edge_offsets, starts, first, second, a, b, own
     sizes, edges, hashes = np.empty(64, np.int64), np.empty(256, np.int64), np.empty((64, 2), np.uint64)
     total, fresh, used = 0, 0, 0
     for i in range(low, high):
-        count = node_offsets[i + 1] - node_offsets[i]
+        forest, (v, end), (c, d) = forest_of(graph, i)
+        count = end - v
         if count < 2:
             continue
-        c, d = edge_offsets[i], edge_offsets[i + 1]
-        rows = starts[node_offsets[i] + i : node_offsets[i + 1] + i + 1]
-        lines, links, work = _envelope(
-            rows, first[c:d], second[c:d], a[c:d], b[c:d], left, right, begin, lines, links, work
-        )
+        lines, links, work = _envelope(forest, a[c:d], b[c:d], bounds, begin, lines=lines, links=links, work=work)
         size = begin[count] - begin[count - 1]
         counts[i - low] = size
         place, entry = _reserve(place, total, total + size), _reserve(entry, total, total + size)
         sizes, hashes = _reserve(sizes, fresh, fresh + size), _reserve(hashes, fresh, fresh + size)
         for piece in range(begin[count - 1], begin[count]):
-            one, two, edges, end = _derivation(links, piece, c, own, stack, edges, used)
+            one, two, edges, last = _derivation(links, piece, base=c, own=own, stack=stack, edges=edges, used=used)
             found = known[slot_of(known, one, two), 2]
             place[total] = lines[piece, 0]
             entry[total] = np.int64(found) - 1 if found else -1 - fresh
             if not found:
-                sizes[fresh] = end - used
+                sizes[fresh] = last - used
                 hashes[fresh, 0], hashes[fresh, 1] = one, two
                 fresh += 1
-                used = end
+                used = last
             total += 1
     return counts, place[:total], entry[:total], sizes[:fresh], edges[:used], hashes[:fresh]

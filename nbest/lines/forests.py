@@ -9,7 +9,7 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.row_tables import hashes_of, new_table, number, remember
+from nbest.compute.row_tables import hashes_of, new_table, number_rows, remember
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
 from nbest.corpus.metric import Metric
@@ -24,7 +24,7 @@ def forest_lines(forests: Forests, features: Floats, metric: Metric) -> Lines:
     edges = places = 0
     for part in forests.shards():
         own = [part.layout.spread(column) for column in features[edges : edges + part.edges].T]
-        columns = np.stack(own) if own else np.zeros((0, len(part.layout.first)))
+        columns = np.stack(own) if own else np.zeros((0, part.layout.edge_offsets[-1]))
         shards.append(ForestColumns(columns, places, part, metric))
         edges, places = edges + part.edges, places + columns.shape[1]
     return Lines(shards, metric, alone=True)
@@ -93,7 +93,7 @@ class Measured:
         """[K] row of `stats` of each derivation; those with new words are measured in one call."""
         words, owners = derivations.words, segments.owners(derivations.offsets)
         hashes = hashes_of(owners, words.offsets, words.ids)
-        self._by_words, entries, new = number(self._by_words, self.strings, hashes)
+        self._by_words, entries, new = number_rows(self._by_words, self.strings, hashes)
         if len(new):
             while self.strings + len(new) > len(self.stats):
                 self.stats = np.concatenate([self.stats, np.zeros_like(self.stats)])

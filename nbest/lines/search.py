@@ -19,7 +19,7 @@ _BEYOND = 0.1, 1e-9  # how far past the outermost breakpoint to go when the best
 
 
 @dataclass(frozen=True)
-class Step:
+class LineStep:
     """A place along the line and the score there (higher is better)."""
 
     x: float
@@ -75,11 +75,11 @@ class ListColumns(Columns):
 
     def pieces(self, scores: Floats, direction: Floats, bounds: tuple[float, float]) -> Pieces:
         """Of all x, whatever the bounds: most breakpoints are within."""
-        longest, own = self.longest, self.own(scores)
+        lists, own = (self.offsets, self.longest, self.stats), self.own(scores)
         edges = np.linspace(0, len(self.offsets) - 1, parallel.thread_count(None) + 1).astype(np.int64)
         return _joined(
             parallel.each(
-                lambda ends: breakpoints(self.columns, own, direction, self.offsets, *ends, longest, self.stats),
+                lambda ends: breakpoints(self.columns, own, direction, lists, ends),
                 list(zip(edges[:-1], edges[1:], strict=True)),
             )
         )
@@ -123,7 +123,7 @@ class Lines:
         direction: Floats,
         bounds: tuple[float, float] = (-np.inf, np.inf),
         executor: Executor | None = None,
-    ) -> Step:
+    ) -> LineStep:
         """The best interval within `bounds` on x, at its middle; of equally good ones the widest.
 
         Och (2003). Where the best interval has no end, a little past its only breakpoint.
@@ -166,7 +166,7 @@ def _all(parts: list[Floats]) -> Floats:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def best_step(cuts: Floats, values: Floats, bounds: tuple[float, float]) -> Step:
+def best_step(cuts: Floats, values: Floats, bounds: tuple[float, float]) -> LineStep:
     """The middle of the best interval within `bounds`, by values [E+1] before, between and after sorted cuts [E]."""
     edges = np.empty(len(cuts) + 2)
     edges[0], edges[1:-1], edges[-1] = -np.inf, cuts, np.inf
@@ -181,7 +181,7 @@ def best_step(cuts: Floats, values: Floats, bounds: tuple[float, float]) -> Step
     best = values.max()
     ties = np.flatnonzero(values == best)
     pick = ties[0] if len(ties) == 1 else ties[np.argmax(highs[ties] - lows[ties])]
-    return Step(_middle(float(lows[pick]), float(highs[pick])), float(best))
+    return LineStep(_middle(float(lows[pick]), float(highs[pick])), float(best))
 
 
 def _middle(low: float, high: float) -> float:

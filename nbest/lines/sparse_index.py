@@ -57,7 +57,7 @@ def sparse_index(
     wanted = np.ones(columns, np.bool_) if wanted is None else wanted
     plain = matrix.indptr, matrix.indices, matrix.data
     ranges = _ranges(lists, matrix.indptr, parallel.thread_count(threads))
-    counted = parallel.each(lambda ends: _count(*plain, lists, *ends, wanted), ranges, threads)
+    counted = parallel.each(lambda ends: _count(plain, lists, *ends, wanted), ranges, threads)
     places = np.zeros((len(ranges), columns), np.int64)
     for before, counts in zip(places[1:], counted[:-1], strict=True):
         before[:] = counts
@@ -67,7 +67,7 @@ def sparse_index(
     rows = np.empty(offsets[-1], np.int32 if matrix.shape[0] < 2**31 else np.int64)
     values = np.empty(offsets[-1], np.int8 if _small(matrix.data) else np.float64)
     work = [(*ends, place) for ends, place in zip(ranges, places, strict=True)]
-    parallel.each(lambda job: _fill(*plain, lists, job[0], job[1], wanted, job[2], rows, values), work, threads)
+    parallel.each(lambda job: _fill(plain, lists, *job, wanted=wanted, out=(rows, values)), work, threads)
     owners: Ints = segments.owners(lists)
     if len(lists) < 2**31:
         owners = owners.astype(np.int32)
@@ -92,8 +92,10 @@ def _small(data):
 
 
 @kernel
-def _scan(starts, indices, data, low, high, wanted, seen, value):
-    """Count in `seen` how often each column occurs in the rows low:high; -1 where it has several values."""
+def _scan(matrix, rows, wanted, seen, value):
+    """Count in `seen` how often each column occurs in some rows; -1 where it has several values."""
+    starts, indices, data = matrix
+    low, high = rows
     for h in range(low, high):
         for t in range(starts[h], starts[h + 1]):
             c = indices[t]
@@ -107,14 +109,15 @@ def _scan(starts, indices, data, low, high, wanted, seen, value):
 
 
 @kernel
-def _count(starts, indices, data, lists, low, high, wanted):
+def _count(matrix, lists, low, high, wanted):
     """[C] number of entries to keep in the segments low:high."""
+    starts, indices, data = matrix
     counts = np.zeros(len(wanted), np.int64)
     seen = np.zeros(len(wanted), np.int32)
     value = np.zeros(len(wanted), data.dtype)
     for i in range(low, high):
         rows = lists[i + 1] - lists[i]
-        _scan(starts, indices, data, lists[i], lists[i + 1], wanted, seen, value)
+        _scan(matrix, (lists[i], lists[i + 1]), wanted, seen, value)
         for t in range(starts[lists[i]], starts[lists[i + 1]]):
             c = indices[t]
             if wanted[c] and seen[c] != rows:
@@ -125,13 +128,15 @@ def _count(starts, indices, data, lists, low, high, wanted):
 
 
 @kernel
-def _fill(starts, indices, data, lists, low, high, wanted, place, rows_out, values_out):
+def _fill(matrix, lists, low, high, place, wanted, out):
     """Write the entries of the segments low:high from `place` [C] on."""
+    starts, indices, data = matrix
+    rows_out, values_out = out
     seen = np.zeros(len(wanted), np.int32)
     value = np.zeros(len(wanted), data.dtype)
     for i in range(low, high):
         rows = lists[i + 1] - lists[i]
-        _scan(starts, indices, data, lists[i], lists[i + 1], wanted, seen, value)
+        _scan(matrix, (lists[i], lists[i + 1]), wanted, seen, value)
         for h in range(lists[i], lists[i + 1]):
             for t in range(starts[h], starts[h + 1]):
                 c = indices[t]

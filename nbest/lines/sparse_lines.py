@@ -82,13 +82,13 @@ class SparseLines:
 
     def _search(self, which: Ints) -> tuple[Floats, Floats]:
         index, stats = self.index, self.risk_of.stats
-        cuts, ends, totals = intervals(
-            which, index.offsets, index.rows, index.values, index.owners, index.lists, self._longest,
-            self.scores, self.choice, stats, self.totals, TOLERANCE,
-        )  # fmt: skip
+        arrays = index.offsets, index.rows, index.values, index.owners, index.lists
+        state = self.scores, self.choice, stats
+        cuts, ends, totals = intervals(which, arrays, self._longest, state, self.totals, tolerance=TOLERANCE)
         steps, reached = np.empty(len(which)), np.empty(len(which))
         now = self.risk
-        choose(cuts, ends, self.risk_of(totals), now, self.half, self.beyond, self._least(now), steps, reached)
+        window = self.half, self.beyond, self._least(now)
+        choose(cuts, ends, self.risk_of(totals), now, window, out=(steps, reached))
         return steps, reached
 
     def _least(self, risk: float) -> float:
@@ -120,7 +120,8 @@ class SparseLines:
 
         def one(job: tuple[int, float]) -> Ints:
             rows, values = index.entries(job[0])
-            return _improved(rows, values, job[1], index.owners, index.lists, self.scores, self.choice, losses)
+            lists = index.owners, index.lists
+            return _improved((rows, values), job[1], lists, (self.scores, self.choice), losses)
 
         return parallel.each(one, zip(columns.tolist(), steps.tolist(), strict=True), threads)
 
@@ -151,8 +152,11 @@ def _rechosen(rows, owners, lists, scores, choice):
 
 
 @kernel
-def _improved(rows, values, x, owners, lists, scores, choice, losses):
+def _improved(entries, x, segments_of, state, losses):
     """The segments, rising, whose loss falls when score + x * value chooses."""
+    rows, values = entries
+    owners, lists = segments_of
+    scores, choice = state
     out = np.empty(len(rows), np.int64)
     n = 0
     t = 0

@@ -17,8 +17,9 @@ MANY = 16  # values of a column in one list from which the general envelope is f
 
 
 @kernel
-def best_without(rows, p, q, scores, low, high, best):
+def best_without(rows, scores, place):
     """The best of the hypotheses low:high that are not among rows[p:q], the first of equals; `best` is that of all."""
+    p, q, low, high, best = place
     inside = False
     for t in range(p, q):
         inside |= rows[t] == best
@@ -36,14 +37,17 @@ def best_without(rows, p, q, scores, low, high, best):
 
 
 @kernel
-def _active(rows, values, p, q, scores, low, high, best, a, b, k):
+def _active(entries, scores, place, few):
     """Active candidates of a list by rising value: scores `a`, values `b`, hypotheses `k`; their number, MANY if more.
 
-    rows[p:q] are the hypotheses of the list with an entry; the others have the value 0.
+    Entries p:q are those of the list; its other hypotheses have the value 0.
     """
+    rows, values = entries
+    p, q, low, high, _ = place
+    a, b, k = few
     n = 0
     if q - p < high - low:
-        k[0] = best_without(rows, p, q, scores, low, high, best)
+        k[0] = best_without(rows, scores, place)
         a[0], b[0] = scores[k[0]], 0.0
         n = 1
     for t in range(p, q):
@@ -66,8 +70,9 @@ def _active(rows, values, p, q, scores, low, high, best, a, b, k):
 
 
 @kernel
-def _hull(a, b, k, n, cuts, lines):
+def _hull(few, n, cuts, lines):
     """Upper envelope of n lines of rising slope: lines[0] up to cuts[0], ...; the number of cuts."""
+    a, b, k = few
     lines[0] = k[0]
     count = 0
     at = 0
@@ -85,16 +90,19 @@ def _hull(a, b, k, n, cuts, lines):
 
 
 @kernel
-def _pieces(rows, values, p, q, scores, low, high, best, a, b, k, wide, cuts, lines, stack):
-    """Which hypothesis of the list low:high is chosen at which x: lines[0] up to cuts[0], ...; the number of cuts."""
-    n = _active(rows, values, p, q, scores, low, high, best, a, b, k)
+def _pieces(entries, scores, place, room):
+    """Which hypothesis of a list is chosen at which x: lines[0] up to cuts[0], ...; the number of cuts."""
+    few, wide, cuts, lines, stack = room
+    n = _active(entries, scores, place, few)
     if n < MANY:
-        return _hull(a, b, k, n, cuts, lines)
+        return _hull(few, n, cuts, lines)
+    rows, values = entries
+    p, q, low, high, _ = place
     slopes, heights = wide[0, : high - low], wide[1, : high - low]
     slopes[:] = 0.0
     for t in range(p, q):
         slopes[rows[t] - low] = values[t]
-    count = envelope(scores[low:high], slopes, heights, cuts, lines, stack)
+    count = envelope(a=scores[low:high], b=slopes, heights=heights, cuts=cuts, lines=lines, stack=stack)
     for j in range(count + 1):
         lines[j] += low
     return count
@@ -115,12 +123,16 @@ def _order(place, n, order):
 
 
 @kernel
-def _events(p, end, rows, values, owners, lists, scores, choice, stats, room, now, place, change):
+def _events(column, index, state, room, now, out):
     """Where the statistics of lists change along the column of entries p:end, and by how much; the number of places.
 
     `now` holds the totals of the present choice and gets those at x = -inf.
     """
-    a, b, k, wide, piece, lines, stack = room
+    p, end = column
+    _, rows, values, owners, lists = index
+    scores, choice, stats = state
+    _, _, piece, lines, _ = room
+    place, change = out
     width = stats.shape[1]
     n = 0
     while p < end:
@@ -129,7 +141,7 @@ def _events(p, end, rows, values, owners, lists, scores, choice, stats, room, no
         q = p + 1
         while q < end and rows[q] < high:
             q += 1
-        count = _pieces(rows, values, p, q, scores, low, high, choice[i], a, b, k, wide, piece, lines, stack)
+        count = _pieces((rows, values), scores, (p, q, low, high, choice[i]), room)
         for r in range(width):
             now[r] += stats[lines[0], r] - stats[choice[i], r]
         for t in range(count):
@@ -145,28 +157,30 @@ def _events(p, end, rows, values, owners, lists, scores, choice, stats, room, no
 
 
 @kernel
-def intervals(which, offsets, rows, values, owners, lists, longest, scores, choice, stats, totals, tolerance):
+def intervals(which, index, longest, state, totals, tolerance):
     """Cuts of each column of `which`, one column after the other, and the totals before, between and after them.
 
     Returns cuts [T], their offsets [len(which) + 1] and totals [T + len(which), R]: those of column j start at row
     offsets[j] + j. Only places where the statistics of a list change are cuts; cuts nearer than `tolerance`, relative
-    to their size and absolute below 1, are one. `totals` [R] are those of the present choice [N].
+    to their size and absolute below 1, are one. `index` are the arrays of a `SparseIndex`, offsets first, `state`
+    scores [H], the present choice [N] and statistics [H, R]; `totals` [R] are those of the choice.
     """
+    offsets, stats = index[0], state[2]
     entries, most = 0, 0
     for c in which:
         entries += offsets[c + 1] - offsets[c]
         most = max(most, offsets[c + 1] - offsets[c])
     few = np.empty(MANY), np.empty(MANY), np.empty(MANY, np.int64)
     many = np.empty(longest + MANY), np.empty(longest + MANY, np.int64), np.empty(longest + 1, np.int64)
-    room = (few[0], few[1], few[2], np.empty((2, longest)), many[0], many[1], many[2])
+    room = few, np.empty((2, longest)), many[0], many[1], many[2]
     width = stats.shape[1]
     place, change, order = np.empty(most), np.empty((most, width)), np.empty(most, np.int64)
     cuts, sums, ends = np.empty(entries), np.empty((entries + len(which), width)), np.zeros(len(which) + 1, np.int64)
     done = 0
     for j in range(len(which)):
-        p, end = offsets[which[j]], offsets[which[j] + 1]
+        column = offsets[which[j]], offsets[which[j] + 1]
         sums[done + j] = totals
-        n = _events(p, end, rows, values, owners, lists, scores, choice, stats, room, sums[done + j], place, change)
+        n = _events(column, index, state, room, sums[done + j], out=(place, change))
         _order(place, n, order)
         first = done
         for t in range(n):
@@ -193,12 +207,14 @@ def _inside(cuts, t, beyond):
 
 
 @kernel
-def choose(cuts, ends, risks, now, half, beyond, least, steps, reached):
+def choose(cuts, ends, risks, now, window, out):
     """For each column the best step and the risk there; 0 and `now` where no interval lowers the risk by `least`.
 
     Each interval that does is tried at its middle, an end interval `beyond` its only cut. Of these the least mean risk
     over middle +- half wins, of equals (within `least`) the nearest to 0.
     """
+    half, beyond, least = window
+    steps, reached = out
     for j in range(len(ends) - 1):
         own, risk = cuts[ends[j] : ends[j + 1]], risks[ends[j] + j : ends[j + 1] + j + 1]
         steps[j], reached[j] = 0.0, now

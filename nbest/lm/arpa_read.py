@@ -32,7 +32,7 @@ from nbest.lm.arpa_scan import (
 )
 from nbest.lm.model import SPECIAL, LanguageModel
 from nbest.lm.query import START
-from nbest.lm.tables import RepeatedError, Table, build
+from nbest.lm.tables import NgramTable, RepeatedError, build_table
 
 _COUNT = re.compile(rb"[ \t]*ngram[ \t]+(\d{1,9})[ \t]*=[ \t]*(\d{1,30})[ \t\r]*$")
 _LOG10 = np.log(10.0)
@@ -55,12 +55,12 @@ def read_arpa(
     for n, size in enumerate(sizes[1:], 2):
         progress(n - 1, len(sizes) + 1)
         section = file.section(n, size, words)
-        tables.append(Table(section.rows, section.logprobs, section.backoffs))
+        tables.append(NgramTable(section.rows, section.logprobs, section.backoffs))
         places.append(section.places)
     file.end()
     progress(len(sizes), len(sizes) + 1)
     try:
-        return build(vocabulary, tables)
+        return build_table(vocabulary, tables)
     except RepeatedError as error:
         place = places[error.order - 1][error.row]
         raise FormatError(path, file.line(place), f"this {error.order}-gram stands in the file twice") from None
@@ -147,7 +147,9 @@ class _File:
         logprobs, backoffs, places = np.empty(size), np.zeros(size), np.empty(size, np.int64)
         none = np.zeros(0, np.int64)
         known = (words.starts, words.ends, words.numbers, words.table, words.hashes) if words else (none,) * 5
-        done, self.at, wrong = scan_section(self.buffer, self.at, n, known, rows, logprobs, backoffs, places)
+        done, self.at, wrong = scan_section(
+            self.buffer, self.at, n, known, rows, logprobs=logprobs, backoffs=backoffs, places=places
+        )
         if wrong:
             raise self.fail(self.at, _reason(wrong, n, size, done))
         self._check(logprobs, backoffs, places)
@@ -160,7 +162,7 @@ class _File:
                 rule = f"a log10 {what} must be <= {most:.0f}"
                 raise self.fail(places[odd[0]], f"{rule}, got {values[odd[0]]:g}")
 
-    def vocabulary(self, size: int) -> tuple[tuple[str, ...], _Words, Table]:
+    def vocabulary(self, size: int) -> tuple[tuple[str, ...], _Words, NgramTable]:
         """The words of the file after `SPECIAL`, how they are found, and their table."""
         section = self.section(1, size, None)
         starts, ends = section.rows[:, 0].copy(), section.rows[:, 1].copy()
@@ -175,7 +177,7 @@ class _File:
         logprobs[START] = -np.inf
         rows = np.arange(len(seen), dtype=np.int32)[:, None]
         words = _Words(self.buffer, starts, ends, numbers, section.places)
-        return tuple(seen), words, Table(rows, logprobs, backoffs)
+        return tuple(seen), words, NgramTable(rows, logprobs, backoffs)
 
 
 def _natural(log10: Floats) -> Floats:

@@ -120,8 +120,11 @@ def _fields(buffer, at, end, bounds):
 
 
 @kernel
-def _line(buffer, bounds, count, n, known, rows, logprobs, backoffs, k):
+def _line(buffer, fields, known, out, k):
     """One n-gram into row k; what is wrong with it, 0 if nothing."""
+    bounds, count = fields
+    n = len(bounds) - 2
+    rows, logprobs, backoffs = out
     starts, ends, numbers, table, hashes = known
     if count < n + 1 or count > n + 2:
         return FIELDS
@@ -134,7 +137,9 @@ def _line(buffer, bounds, count, n, known, rows, logprobs, backoffs, k):
         rows[k, 0], rows[k, 1] = bounds[1, 0], bounds[1, 1]
         return 0
     for j in range(n):
-        word = _find(buffer, bounds[j + 1, 0], bounds[j + 1, 1], starts, ends, table, hashes)
+        word = _find(
+            buffer, start=bounds[j + 1, 0], end=bounds[j + 1, 1], starts=starts, ends=ends, table=table, hashes=hashes
+        )
         if word < 0:
             return WORD
         rows[k, j] = numbers[word]
@@ -156,7 +161,7 @@ def scan_section(buffer, at, n, known, rows, logprobs, backoffs, places):
         if count > 0:
             if buffer[bounds[0, 0]] == _BACKSLASH:
                 return done, at, SHORT
-            wrong = _line(buffer, bounds, count, n, known, rows, logprobs, backoffs, done)
+            wrong = _line(buffer, (bounds, count), known, (rows, logprobs, backoffs), done)
             if wrong:
                 return done, at, wrong
             places[done] = at

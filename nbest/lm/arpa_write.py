@@ -49,7 +49,13 @@ def _write_order(
         out = np.empty(room, np.uint8)
         logprobs = model.logprobs[first + low : first + high]
         used = _format(
-            rows[low:high], logprobs, backoffs[first + low : first + high], names.buffer, names.starts, names.ends, out
+            rows[low:high],
+            logprobs,
+            backoffs[first + low : first + high],
+            names.buffer,
+            names.starts,
+            ends=names.ends,
+            out=out,
         )
         file.write(out[:used].tobytes())
         progress(first + high, int(model.levels[-1]))

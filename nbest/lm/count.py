@@ -35,7 +35,7 @@ class CountLevel:
 
 
 @dataclass(frozen=True)
-class Counts:
+class NgramCounts:
     """N-grams of a corpus, <s> and </s> around each sentence, of orders 1 to `len(levels)`."""
 
     vocabulary: tuple[str, ...]
@@ -49,7 +49,7 @@ class Counts:
         return int(self.levels[0].counts.sum()) - self.sentences
 
 
-def read_sentences(paths: Sequence[str | Path]) -> Texts:
+def read_word_lines(paths: Sequence[str | Path]) -> Texts:
     """Lines of text files (packed or not), as texts; <s> and </s>, which mark sentences here, may not be words."""
     return concatenate([_lines(path) for path in paths])
 
@@ -79,7 +79,7 @@ def count_ngrams(
     *,
     least: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Counts:
+) -> NgramCounts:
     """N-grams up to `order`; words that occur less than `least` times count as <unk>. Empty texts are left out."""
     if order < 1:
         raise ParameterError(f"'order' of count_ngrams must be >= 1, got {order}")
@@ -98,7 +98,7 @@ def count_ngrams(
         level, nodes = _longer(stream, ages, nodes, n)
         levels.append(level)
     progress(order, order)
-    return Counts(vocabulary, tuple(levels), len(filled), len(texts) - len(filled))
+    return NgramCounts(vocabulary, tuple(levels), len(filled), len(texts) - len(filled))
 
 
 def _numbered(ids: Ints, found: list[str], least: int) -> tuple[Ints, tuple[str, ...]]:

@@ -25,11 +25,11 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Bools, Floats, Ints
 from nbest.corpus import Texts
-from nbest.lm.count import CountLevel, Counts, count_ngrams
+from nbest.lm.count import CountLevel, NgramCounts, count_ngrams
 from nbest.lm.model import LanguageModel
 from nbest.lm.prune import entropy_prune
 from nbest.lm.query import START
-from nbest.lm.trie import Level, assemble, kept
+from nbest.lm.trie import Level, assemble_trie, kept_rows
 
 FALLBACK = (0.5, 1.0, 1.5)
 Progress = Callable[[int, int], None]
@@ -67,7 +67,7 @@ class KneserNey:
         counts = count_ngrams(texts, self.order, least=self.cutoffs[0], progress=counting)
         return self.estimate(counts, progress)
 
-    def estimate(self, counts: Counts, progress: Progress = lambda done, total: None) -> LanguageModel:
+    def estimate(self, counts: NgramCounts, progress: Progress = lambda done, total: None) -> LanguageModel:
         """The model of these counts."""
         steps = 2 * self.order + 1
         adjusted = adjusted_counts(counts)
@@ -82,7 +82,7 @@ class KneserNey:
                 logs = np.log(below).astype(np.float32)
             levels.append(Level(level.words, level.suffixes, logs, np.zeros(len(logs), np.float32)))
             progress(self.order + n + 1, steps)
-        model = assemble(counts.vocabulary, kept(levels, masks))
+        model = assemble_trie(counts.vocabulary, kept_rows(levels, masks))
         if self.threshold:
             histories = [np.log(np.maximum(level.counts, 1) / counts.tokens) for level in counts.levels]
             chosen = np.concatenate([history[mask] for history, mask in zip(histories, masks, strict=True)])
@@ -90,7 +90,7 @@ class KneserNey:
         progress(steps, steps)
         return model
 
-    def _kept(self, counts: Counts) -> list[Bools]:
+    def _kept(self, counts: NgramCounts) -> list[Bools]:
         """Which n-grams of each order reach their cut-off; words were cut before counting."""
         cuts = [1, *self.cutoffs[1:]] + [self.cutoffs[-1]] * self.order
         return [np.ones(len(counts.vocabulary), bool)] + [
@@ -98,7 +98,7 @@ class KneserNey:
         ]
 
 
-def adjusted_counts(counts: Counts) -> list[Ints]:
+def adjusted_counts(counts: NgramCounts) -> list[Ints]:
     """a of every n-gram: how many words were seen before it; its count in the highest order and where <s> is first."""
     out = []
     for n, level in enumerate(counts.levels):
@@ -130,7 +130,7 @@ def estimated_discounts(adjusted: Ints) -> Floats | None:
     return None
 
 
-def _uniform(counts: Counts) -> Floats:
+def _uniform(counts: NgramCounts) -> Floats:
     """[1] probability of any word but <s> before anything is counted."""
     return np.array([1.0 / (len(counts.vocabulary) - 1)])
 

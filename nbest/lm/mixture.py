@@ -125,7 +125,7 @@ def sides_of(model: LanguageModel | Mixture) -> Sides:
     return Sides(side, side, 1.0)
 
 
-def ids_of(model: LanguageModel | Mixture, words: Iterable[str]) -> Ints:
+def word_ids(model: LanguageModel | Mixture, words: Iterable[str]) -> Ints:
     """[W, 2] numbers of words in both models (twice the same for a single one)."""
     words = list(words)
     first, second = (model.first, model.second) if isinstance(model, Mixture) else (model, model)
@@ -181,7 +181,7 @@ def token_logprobs(sides: Sides, offsets: Ints, ids: Ints, threads: int | None =
     texts = len(offsets) - 1
     out = np.empty((len(ids) + texts, 2))
     each(
-        lambda low: _score_texts(sides, offsets, ids, low, min(low + _BLOCK, texts), out),
+        lambda low: _score_texts(sides, offsets, ids, low, high=min(low + _BLOCK, texts), out=out),
         range(0, texts, _BLOCK),
         threads,
     )

@@ -100,7 +100,7 @@ class LanguageModel:
 
         def work(low: int) -> None:
             high = min(low + _BLOCK, len(texts))
-            score_sentences(arrays, words.offsets, ids, low, high, out)
+            score_sentences(arrays, words.offsets, ids, low, high, out=out)
             done[0] += high - low
             progress(done[0], len(texts))
 

@@ -21,7 +21,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Bools, Floats, Ints
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import END, START
-from nbest.lm.trie import Level, assemble, kept, prefix_nodes, split_levels
+from nbest.lm.trie import Level, assemble_trie, kept_rows, prefix_nodes, split_levels
 
 
 def entropy_prune(model: LanguageModel, threshold: float, histories: Floats | None = None) -> LanguageModel:
@@ -44,7 +44,7 @@ def entropy_prune(model: LanguageModel, threshold: float, histories: Floats | No
         level = _Pruned(levels[n - 1], levels[n], contexts, prefixes[low : low + len(masks[n])] >= 0)
         masks[n] = ~(free & (level.divergence(weights[below:low]) < np.log1p(threshold)))
         levels[n - 1] = level.backed_off(masks[n])
-    return assemble(model.vocabulary, kept(levels, masks))
+    return assemble_trie(model.vocabulary, kept_rows(levels, masks))
 
 
 def _chain(model: LanguageModel, prefixes: Ints) -> Floats:

@@ -12,11 +12,11 @@ from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import lm_arrays, word_logprob
-from nbest.lm.trie import Level, assemble, find_rows
+from nbest.lm.trie import Level, assemble_trie, find_rows
 
 
 @dataclass(frozen=True)
-class Table:
+class NgramTable:
     """K n-grams of one order with natural logarithms."""
 
     rows: Ints  # [K, n] words, oldest first
@@ -35,7 +35,7 @@ class RepeatedError(ParameterError):
         super().__init__(f"the same {order}-gram is given twice (row {row})")
 
 
-def build(vocabulary: Sequence[str], tables: Sequence[Table]) -> LanguageModel:
+def build_table(vocabulary: Sequence[str], tables: Sequence[NgramTable]) -> LanguageModel:
     """The model of these tables; `tables[0]` has the words in order.
 
     An n-gram whose suffix is not in the tables (pruned by another tool) gets it, with the probability that backing off
@@ -44,20 +44,20 @@ def build(vocabulary: Sequence[str], tables: Sequence[Table]) -> LanguageModel:
     tables = list(tables)
     levels = [Level(tables[0].rows[:, 0], np.zeros(len(vocabulary), np.int64), tables[0].logprobs, tables[0].backoffs)]
     while len(levels) < len(tables):
-        model = assemble(vocabulary, levels)
+        model = assemble_trie(vocabulary, levels)
         table = tables[len(levels)]
         suffixes = find_rows(model.levels, model.words, model.children, table.rows[:, 1:])
         if (suffixes < 0).any():
             missing = np.unique(table.rows[suffixes < 0, 1:], axis=0)
             levels.pop()
-            lower = assemble(vocabulary, [*levels, _NOTHING])  # one order more, so that all backoffs are in it
+            lower = assemble_trie(vocabulary, [*levels, _NOTHING])  # one order more, so that all backoffs are in it
             tables[len(levels)] = _completed(tables[len(levels)], missing, lower)
             continue
         levels.append(_sorted(table, suffixes - model.levels[-2]))
-    return assemble(vocabulary, levels)
+    return assemble_trie(vocabulary, levels)
 
 
-def _sorted(table: Table, suffixes: Ints) -> Level:
+def _sorted(table: NgramTable, suffixes: Ints) -> Level:
     first = table.rows[:, 0]
     order = np.lexsort((first, suffixes))
     first, suffixes = first[order], suffixes[order]
@@ -67,10 +67,10 @@ def _sorted(table: Table, suffixes: Ints) -> Level:
     return Level(first, suffixes, table.logprobs[order], table.backoffs[order])
 
 
-def _completed(table: Table, missing: Ints, lower: LanguageModel) -> Table:
+def _completed(table: NgramTable, missing: Ints, lower: LanguageModel) -> NgramTable:
     """The table with further n-grams that have the probability the orders below give them."""
     logprobs = _last_words(lm_arrays(lower), missing)
-    return Table(
+    return NgramTable(
         np.concatenate([table.rows, missing]),
         np.concatenate([table.logprobs, logprobs]),
         np.concatenate([table.backoffs, np.zeros(len(missing))]),

@@ -25,7 +25,7 @@ class Level:
     backoffs: Floats
 
 
-def assemble(vocabulary: Sequence[str], levels: Sequence[Level]) -> LanguageModel:
+def assemble_trie(vocabulary: Sequence[str], levels: Sequence[Level]) -> LanguageModel:
     """The model of these n-grams; the backoffs of the highest order are dropped."""
     sizes = [len(level.words) for level in levels]
     if sum(sizes) >= 2**31:
@@ -43,7 +43,7 @@ def assemble(vocabulary: Sequence[str], levels: Sequence[Level]) -> LanguageMode
     )
 
 
-def kept(levels: Sequence[Level], masks: Sequence[Bools]) -> list[Level]:
+def kept_rows(levels: Sequence[Level], masks: Sequence[Bools]) -> list[Level]:
     """The n-grams where the masks are true; the suffix of a kept n-gram must be kept."""
     out = []
     below = np.zeros(1, np.int64)

@@ -30,7 +30,7 @@ def keys_of(corpus: NBest) -> Ints:
     heads = np.array([_number(name.encode("utf-8", "replace")) for name in corpus.ids], np.uint64)
     out = np.empty(corpus.hypotheses, np.uint64)
     texts = corpus.texts
-    _hash(corpus.offsets, heads, texts.buffer, texts.starts, texts.ends, bits, _sparse_rows(corpus), out)
+    _hash(corpus.offsets, heads, texts.buffer, texts.starts, texts.ends, bits=bits, extra=_sparse_rows(corpus), out=out)
     return out
 
 

@@ -119,8 +119,8 @@ class _Head:
             tuple(names),
             None if references is None else tuple(tuple(each) for each in references),
             None if sources is None else tuple(sources),
-            tuple(sparse or ()),
-            _offsets(folder, "offsets", len(ids), len(_mapped(folder, "hashes", "u8"))),
+            sparse_names=tuple(sparse or ()),
+            offsets=_offsets(folder, "offsets", len(ids), len(_mapped(folder, "hashes", "u8"))),
         )
 
     @property

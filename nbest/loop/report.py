@@ -92,7 +92,9 @@ def picture(rows: list[dict[str, Any]], metric: str) -> Picture:
         series("held out, decoded", "heldout", COLOURS[1], dots=True),
     ]
     chart = LineChart([line for line in lines if len(line.x)], "", "round", metric.split("|")[0])
-    return Picture("Decoding again", f"{metric}; round 1 is decoded with the start weights", [chart], 1, 560, 360)
+    return Picture(
+        "Decoding again", f"{metric}; round 1 is decoded with the start weights", [chart], 1, width=560, height=360
+    )
 
 
 _COLUMNS = {

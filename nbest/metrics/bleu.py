@@ -66,8 +66,10 @@ class BLEU:
         out = np.empty((len(texts), 2 + 2 * order))
         out[:, 0] = hyps.lengths()
         out[:, 1] = _closest(hyps.lengths(), refs.lengths(), segments.owners(offsets), groups)
-        out[:, 2 : 2 + order] = ngrams.matches(hyps, offsets, refs, groups[:-1], groups[1:], order, vocabulary)
-        out[:, 2 + order :] = ngrams.totals(hyps.lengths(), order)
+        out[:, 2 : 2 + order] = ngrams.matches(
+            hyps, offsets, references=refs, first=groups[:-1], last=groups[1:], order=order, vocabulary=vocabulary
+        )
+        out[:, 2 + order :] = ngrams.ngram_totals(hyps.lengths(), order)
         return out
 
     def score(self, totals: Floats) -> Floats:

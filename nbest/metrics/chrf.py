@@ -78,7 +78,12 @@ class CHRF:
         for rank, (has, reference) in enumerate(ranks(owners, groups)):
             first = groups[:-1] + rank
             last = np.minimum(first + 1, groups[1:])
-            parts = [_triples(h, offsets, r, first, last, reference, order, v) for h, r, v, order in levels]
+            parts = [
+                _triples(
+                    h, offsets=offsets, refs=r, first=first, last=last, reference=reference, order=order, vocabulary=v
+                )
+                for h, r, v, order in levels
+            ]
             found = np.concatenate(parts, axis=1)
             score = self.score(found)
             better = has & (score > best_score)
@@ -140,9 +145,11 @@ def _triples(
     hyps: Words, offsets: Ints, refs: Words, first: Ints, last: Ints, reference: Ints, order: int, vocabulary: int
 ) -> Floats:
     """[H, 3 order] n-grams of the hypothesis, of its reference, and in both, for each order."""
-    ref_counts = ngrams.totals(refs.lengths(), order)[reference]
-    hyp_counts = ngrams.totals(hyps.lengths(), order)
-    matched = ngrams.matches(hyps, offsets, refs, first, last, order, vocabulary)
+    ref_counts = ngrams.ngram_totals(refs.lengths(), order)[reference]
+    hyp_counts = ngrams.ngram_totals(hyps.lengths(), order)
+    matched = ngrams.matches(
+        hypotheses=hyps, offsets=offsets, references=refs, first=first, last=last, order=order, vocabulary=vocabulary
+    )
     # sacrebleu does not count the hypothesis where the reference is too short for the order
     triples = np.stack([np.where(ref_counts > 0, hyp_counts, 0), ref_counts, matched], axis=2)
     return triples.reshape(len(hyp_counts), 3 * order).astype(np.float64)

@@ -40,7 +40,9 @@ class _Elements:
         for rank, (has, reference) in enumerate(ranks(segments.owners(offsets), groups)):
             first = groups[:-1] + rank
             last = np.minimum(first + 1, groups[1:])
-            correct = ngrams.matches(hyps, offsets, refs, first, last, 1, vocabulary)[:, 0]
+            correct = ngrams.matches(
+                hyps, offsets=offsets, references=refs, first=first, last=last, order=1, vocabulary=vocabulary
+            )[:, 0]
             found = np.stack([correct, hyps.lengths(), refs.lengths()[reference]], axis=1)
             sizes = found[:, 1] + found[:, 2]
             f = np.where(sizes > 0, percent(2 * correct, sizes), 100.0)

@@ -8,6 +8,8 @@ a word, fewer where the hypothesis leaves the references.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,29 +38,26 @@ def matches(
     """
     out = np.zeros((len(hypotheses.offsets) - 1, order), np.int32)
     offsets = np.array(offsets, np.int64)  # writable, or the kernel would be compiled again for read-only arrays
+    texts, known = (hypotheses.offsets, hypotheses.ids), (first, last, references.offsets, references.ids)
     over_ranges(
-        lambda low, high: _matches(
-            low,
-            high,
-            offsets,
-            hypotheses.offsets,
-            hypotheses.ids,
-            first,
-            last,
-            references.offsets,
-            references.ids,
-            vocabulary,
-            out,
-        ),
-        offsets,
-        threads,
+        lambda low, high: _matches(low, high, offsets, texts, known, vocabulary=vocabulary, out=out), offsets, threads
     )
     return out
 
 
-def totals(lengths: Ints, order: int) -> Ints:
+def ngram_totals(lengths: Ints, order: int) -> Ints:
     """[..., order] number of n-grams of texts of these lengths, for n = 1 to `order`."""
     return np.maximum(lengths[..., None] - np.arange(order), 0)
+
+
+class ReferenceTrie(NamedTuple):
+    """The n-grams of the references of a segment."""
+
+    unigrams: Ints  # [words] int32, node of each word, 0 for none
+    keys: Ints  # [2^bits, or more] (parent, word) of the other nodes, -1 where free
+    values: Ints  # [as many] int32, their nodes
+    bits: int
+    limits: Ints  # [nodes + 1, or more] int32, how often each may count
 
 
 @kernel
@@ -71,8 +70,9 @@ def table_bits(nodes):
 
 
 @kernel
-def _slot(keys, bits, key):
+def _slot(trie, key):
     """Where the key is, or the free slot where it belongs."""
+    keys, bits = trie.keys, trie.bits
     slot = np.int64((np.uint64(key) * _GOLDEN) >> np.uint64(64 - bits))
     while keys[slot] >= 0 and keys[slot] != key:
         slot = (slot + 1) & ((1 << bits) - 1)
@@ -80,8 +80,9 @@ def _slot(keys, bits, key):
 
 
 @kernel
-def add_reference(words, order, nodes, unigrams, keys, values, bits, seen, limits):
+def add_reference(words, order, nodes, trie, seen):
     """Add the n-grams of one reference; returns the number of nodes. Node 0 is the empty n-gram."""
+    unigrams, keys, values, _, limits = trie
     size = len(words)
     for start in range(size):
         node = 0
@@ -93,7 +94,7 @@ def add_reference(words, order, nodes, unigrams, keys, values, bits, seen, limit
                 node = unigrams[words[at]]
             else:
                 key = np.int64(node) << 32 | np.int64(words[at])
-                slot = _slot(keys, bits, key)
+                slot = _slot(trie, key)
                 if keys[slot] < 0:
                     nodes += 1
                     keys[slot] = key
@@ -106,8 +107,9 @@ def add_reference(words, order, nodes, unigrams, keys, values, bits, seen, limit
 
 
 @kernel
-def use_up(words, order, unigrams, keys, values, bits, left, out):
+def use_up(words, order, trie, left, out):
     """Count the matches of one hypothesis, using up what is `left` of each n-gram."""
+    unigrams, keys, values, _, _ = trie
     size = len(words)
     for start in range(size):
         node = unigrams[words[start]]
@@ -119,7 +121,7 @@ def use_up(words, order, unigrams, keys, values, bits, left, out):
         for at in range(start + 1, min(start + order, size)):
             if unigrams[words[at]] == 0:
                 break
-            slot = _slot(keys, bits, np.int64(node) << 32 | np.int64(words[at]))
+            slot = _slot(trie, np.int64(node) << 32 | np.int64(words[at]))
             if keys[slot] < 0:
                 break
             node = values[slot]
@@ -129,7 +131,9 @@ def use_up(words, order, unigrams, keys, values, bits, left, out):
 
 
 @kernel
-def _matches(low, high, offsets, hyp_offsets, hyp_ids, first, last, ref_offsets, ref_ids, vocabulary, out):
+def _matches(low, high, offsets, texts, known, vocabulary, out):
+    hyp_offsets, hyp_ids = texts
+    first, last, ref_offsets, ref_ids = known
     order = out.shape[1]
     most = 0
     for segment in range(low, high):
@@ -147,13 +151,14 @@ def _matches(low, high, offsets, hyp_offsets, hyp_ids, first, last, ref_offsets,
         begin, end = ref_offsets[first[segment]], ref_offsets[last[segment]]
         bits = table_bits((end - begin) * order)
         keys[: 1 << bits] = -1
+        trie = ReferenceTrie(unigrams, keys, values, bits, limits)
         nodes = 0
         for reference in range(first[segment], last[segment]):
             words = ref_ids[ref_offsets[reference] : ref_offsets[reference + 1]]
-            nodes = add_reference(words, order, nodes, unigrams, keys, values, bits, seen, limits)
+            nodes = add_reference(words, order, nodes, trie, seen)
         for h in range(offsets[segment], offsets[segment + 1]):
             left[: nodes + 1] = limits[: nodes + 1]
-            use_up(hyp_ids[hyp_offsets[h] : hyp_offsets[h + 1]], order, unigrams, keys, values, bits, left, out[h])
+            use_up(hyp_ids[hyp_offsets[h] : hyp_offsets[h + 1]], order, trie, left, out[h])
         limits[: nodes + 1] = 0
         for at in range(begin, end):
             unigrams[ref_ids[at]] = 0

@@ -15,7 +15,7 @@ from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
 from nbest.forests.edge_stats import average_lengths
 from nbest.forests.ngrams import NgramStats, ngram_stats
-from nbest.forests.posteriors import run
+from nbest.forests.posteriors import run_both
 from nbest.metrics import BLEU
 from nbest.metrics.rates import FLOOR
 from nbest.objectives.backends import NUMBA, Backend, StatCredit
@@ -57,7 +57,7 @@ class NgramShard(ForestShard):
     def reference_length(self) -> float:
         """Words of the references (of several, on average) of all forests that are not empty."""
         layout = self.forests.layout
-        filled = run(layout, np.zeros(len(layout.first)))[0] > -np.inf
+        filled = run_both(layout, np.zeros(layout.edge_offsets[-1]))[0] > -np.inf
         references = self.found.references
         return float(average_lengths(references.reference_lengths, references.reference_offsets)[filled].sum())
 
@@ -129,11 +129,9 @@ class CoBLEU:
         layout, counts = shard.forests.layout, shard.found
         used = self.backend.posterior(shard)
         expected = shard.room["expected"] = np.zeros(counts.ngram_offsets[-1])
+        offsets = layout.edge_offsets, counts.ngram_offsets
         over_ranges(
-            lambda low, high: _expect(
-                low, high, layout.edge_offsets, *shard.matches, counts.ngram_offsets, used, expected
-            ),
-            layout.edge_offsets,
+            lambda low, high: _expect(low, high, offsets, shard.matches, used, out=expected), layout.edge_offsets
         )
         clipped = np.zeros(self.order)
         np.add.at(clipped, counts.orders - 1, np.minimum(expected, counts.limits))
@@ -158,12 +156,10 @@ class CoBLEU:
         """Gradient of this shard's part, at the posteriors that `moments` left."""
         layout, counts = shard.forests.layout, shard.found
         worth = np.where(shard.room["expected"] <= counts.limits, credit.unclipped[counts.orders - 1], 0.0)
-        amounts = np.empty(len(layout.first))
+        amounts = np.empty(layout.edge_offsets[-1])
+        offsets = layout.edge_offsets, counts.ngram_offsets
         over_ranges(
-            lambda low, high: _collect(
-                low, high, layout.edge_offsets, *shard.matches, counts.ngram_offsets, worth, amounts
-            ),
-            layout.edge_offsets,
+            lambda low, high: _collect(low, high, offsets, shard.matches, worth, out=amounts), layout.edge_offsets
         )
         worths = StatCredit(credit.all, np.zeros((self.order, self.order)))
         return self.backend.feature_sum(
@@ -172,21 +168,25 @@ class CoBLEU:
 
 
 @kernel
-def _expect(low, high, edge_offsets, match_offsets, edges, matches, ngram_offsets, used, expected):
+def _expect(low, high, offsets, completed, used, out):
     """Expected counts of the n-grams of references, from the posteriors of edges."""
+    edge_offsets, ngram_offsets = offsets
+    match_offsets, edges, matches = completed
     for i in range(low, high):
-        counts = expected[ngram_offsets[i] : ngram_offsets[i + 1]]
+        counts = out[ngram_offsets[i] : ngram_offsets[i + 1]]
         p = used[edge_offsets[i] : edge_offsets[i + 1]]
         for m in range(match_offsets[i], match_offsets[i + 1]):
             counts[np.uint32(matches[m])] += p[np.uint32(edges[m])]
 
 
 @kernel
-def _collect(low, high, edge_offsets, match_offsets, edges, matches, ngram_offsets, worth, amounts):
+def _collect(low, high, offsets, completed, worth, out):
     """What the n-grams of references that an edge completes are worth."""
+    edge_offsets, ngram_offsets = offsets
+    match_offsets, edges, matches = completed
     for i in range(low, high):
         values = worth[ngram_offsets[i] : ngram_offsets[i + 1]]
-        totals = amounts[edge_offsets[i] : edge_offsets[i + 1]]
+        totals = out[edge_offsets[i] : edge_offsets[i + 1]]
         totals[:] = 0.0
         for m in range(match_offsets[i], match_offsets[i + 1]):
             totals[np.uint32(edges[m])] += values[np.uint32(matches[m])]

@@ -157,7 +157,7 @@ def sampled(
     formula: Formula, posterior: Floats, stats: Floats, offsets: Ints, samples: int = 10_000, seed: int = 1
 ) -> float:
     """The mean of `monte_carlo`."""
-    return monte_carlo(formula, posterior, stats, offsets, samples, seed)[0]
+    return monte_carlo(formula, posterior, stats, offsets, samples, seed=seed)[0]
 
 
 def _reach(stats: Floats, offsets: Ints) -> tuple[Floats, Floats]:

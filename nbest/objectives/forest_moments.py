@@ -25,9 +25,9 @@ from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import most, over_ranges
 from nbest.compute.vectors import combine, dot
-from nbest.corpus.layout import Layout
+from nbest.corpus.layout import Layout, forest_of
 from nbest.forests.expectations import downward, upward
-from nbest.forests.posteriors import check_log_z, inside, outside
+from nbest.forests.posteriors import check_log_z, fill_inside, fill_outside
 from nbest.objectives.backends import Moments, StatCredit
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ForestBlocked:
     def of(cls, forests: Forests, stats: Floats | Ints, *, scale: Floats, single: bool = False) -> ForestBlocked:
         """Lay out features [E, D] divided by `scale` [D] (columns of scale 0 become 0), and statistics [E, M]."""
         layout = forests.layout
-        size, width = len(layout.first), forests.features.shape[1]
+        size, width = layout.edge_offsets[-1], forests.features.shape[1]
         factors = np.divide(1.0, scale, out=np.zeros(width), where=scale > 0)
         columns = np.zeros(size * width, np.float32 if single or forests.features.dtype == np.float32 else np.float64)
         laid = np.zeros(size * stats.shape[1], np.float32 if single else np.float64)
@@ -62,7 +62,9 @@ class ForestBlocked:
         _lay_out(np.ascontiguousarray(stats, np.float64), layout.edge_offsets, edges, np.ones(stats.shape[1]), laid)
         scores, shares, posterior = np.zeros((3, size))
         nodes = np.zeros(layout.node_offsets[-1])
-        return cls(layout, columns, laid, width, stats.shape[1], scores, shares, nodes, posterior)
+        return cls(
+            layout, columns, laid, width, stats.shape[1], scores=scores, shares=shares, nodes=nodes, posterior=posterior
+        )
 
     def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints) -> Moments:
         """First pass: mean of the totals, their covariance for the wanted pairs, entropy."""
@@ -70,16 +72,14 @@ class ForestBlocked:
         means, second = np.zeros((forests, self.measures)), np.zeros((forests, len(pairs)))
         entropy, log_z = np.zeros(forests), np.zeros(forests)
         active, places = _active(pairs)
-        rows = self._rows(active)
-        t = self.layout
+        data, graph, curved = (self.columns, self.stats), self.layout.graph, (self._rows(active), places)
+        left, found = (self.scores, self.shares, self.nodes, self.posterior), (means, second, entropy, log_z)
         over_ranges(
             lambda low, high: _posteriors(
-                low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second,
-                self.columns, self.stats, weights * gamma, rows, places,
-                self.scores, self.shares, self.nodes, self.posterior, means, second, entropy, log_z,
+                low, high, graph, data, weights * gamma, curved=curved, left=left, found=found
             ),
-            self.layout.edge_offsets,
-        )  # fmt: skip
+            graph.edge_offsets,
+        )
         check_log_z(log_z)
         covariance = np.zeros((self.measures, self.measures))
         for (a, b), values in zip(pairs, second.T, strict=True):
@@ -97,15 +97,12 @@ class ForestBlocked:
         gradients = np.zeros((len(self.layout), self.width))
         active, places = _active(pairs)
         rows, curves = self._rows(active), np.array([credit.quadratic[a, b] for a, b in pairs])
-        t = self.layout
+        data, graph, curved = (self.columns, self.stats), self.layout.graph, (rows, places, curves)
+        left, out, worth = (self.scores, self.shares, self.nodes), (amounts, gradients), (credit.linear, temperature)
         over_ranges(
-            lambda low, high: _feature_sum(
-                low, high, t.node_offsets, t.edge_offsets, t.starts, t.first, t.second,
-                self.columns, self.stats, credit.linear, temperature, rows, places, curves,
-                self.scores, self.shares, self.nodes, amounts, gradients,
-            ),
-            self.layout.edge_offsets,
-        )  # fmt: skip
+            lambda low, high: _feature_sum(low, high, graph, data, worth, curved=curved, left=left, out=out),
+            graph.edge_offsets,
+        )
         return gamma * gradients.sum(axis=0), amounts
 
     def _rows(self, active: Ints) -> Floats:
@@ -148,8 +145,9 @@ def _to_rows(edge_offsets, stats, measures, active, out):
 
 
 @kernel
-def _means(starts, first, second, shares, rows, means):
+def _means(forest, shares, rows, means):
     """Mean below each node of the curved statistics."""
+    starts, first, second = forest
     means[0] = 0.0
     for v in range(1, len(starts) - 1):
         means[v] = 0.0
@@ -160,14 +158,15 @@ def _means(starts, first, second, shares, rows, means):
 
 
 @kernel
-def _deviations(e, v, first, second, rows, means, delta):
-    a, b = np.uint32(first[e]), np.uint32(second[e])
+def _deviations(forest, e, v, curved, delta):
+    a, b = np.uint32(forest.first[e]), np.uint32(forest.second[e])
+    rows, means = curved
     for j in range(len(delta)):
         delta[j] = rows[e, j] + means[a, j] + means[b, j] - means[v, j]
 
 
 @kernel
-def _curved(delta, places, curves, out):
+def _turned(delta, places, curves, out):
     """Fill `out` with W delta; delta' W delta."""
     out[:] = 0.0
     total = 0.0
@@ -182,11 +181,12 @@ def _curved(delta, places, curves, out):
 
 
 @kernel
-def _posteriors(
-    low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, weights, rows, places,
-    scores, shares, nodes, used, means, second_moments, entropy, log_z,
-):  # fmt: skip
-    room = most(low, high, node_offsets)
+def _posteriors(low, high, graph, data, weights, curved, left, found):
+    columns, stats = data
+    rows, places = curved
+    scores, shares, nodes, used = left
+    means, second_moments, entropy, log_z = found
+    room = most(low, high, graph.node_offsets)
     shift = np.empty(room)
     value = np.empty(room)
     width, measures = len(weights), means.shape[1]
@@ -194,14 +194,12 @@ def _posteriors(
     below = np.empty((room if size else 0, size))
     delta = np.empty(size)
     for i in range(low, high):
-        a, b = node_offsets[i], node_offsets[i + 1]
-        c, d = edge_offsets[i], edge_offsets[i + 1]
-        begin, t0, t1, p, n = starts[a + i : b + i + 1], first[c:d], second[c:d], used[c:d], nodes[a:b]
-        score, q = scores[c:d], shares[c:d]
+        forest, (a, b), (c, d) = forest_of(graph, i)
+        begin, p, n, score, q = forest.starts, used[c:d], nodes[a:b], scores[c:d], shares[c:d]
         score[:] = 0.0
         combine(score, weights, columns[c * width : d * width].reshape((width, d - c)))
-        log_z[i] = inside(begin, t0, t1, score, q, shift, value)
-        outside(begin, t0, t1, q, n)
+        log_z[i] = fill_inside(forest, score, q, shift, value)
+        fill_outside(forest, q, n)
         if log_z[i] == -np.inf:
             p[:] = 0.0
             continue
@@ -213,21 +211,23 @@ def _posteriors(
         for j in range(measures):
             means[i, j] = dot(p, s[j])
         if size:
-            _means(begin, t0, t1, q, rows[c:d], below)
+            _means(forest, q, rows[c:d], below)
             for v in range(1, b - a):
                 if n[v] > 0.0:
                     for e in range(begin[v], begin[v + 1]):
-                        _deviations(e, v, t0, t1, rows[c:d], below, delta)
+                        _deviations(forest, e, v, (rows[c:d], below), delta)
                         for k in range(len(places)):
                             second_moments[i, k] += p[e] * delta[places[k, 0]] * delta[places[k, 1]]
 
 
 @kernel
-def _feature_sum(
-    low, high, node_offsets, edge_offsets, starts, first, second, columns, stats, linear, temperature, rows, places,
-    curves, scores, shares, nodes, amounts, gradients,
-):  # fmt: skip
-    room = most(low, high, node_offsets)
+def _feature_sum(low, high, graph, data, worth, curved, left, out):
+    columns, stats = data
+    linear, temperature = worth
+    rows, places, curves = curved
+    scores, shares, nodes = left
+    amounts, gradients = out
+    room = most(low, high, graph.node_offsets)
     width, measures = gradients.shape[1], len(linear)
     means = np.empty(room)
     above = np.empty(room)
@@ -235,47 +235,42 @@ def _feature_sum(
     below = np.empty((room if size else 0, size))
     slopes = np.empty_like(below)
     for i in range(low, high):
-        a, b = node_offsets[i], node_offsets[i + 1]
-        c, d = edge_offsets[i], edge_offsets[i + 1]
-        begin, t0, t1, n, q, x = (
-            starts[a + i : b + i + 1],
-            first[c:d],
-            second[c:d],
-            nodes[a:b],
-            shares[c:d],
-            amounts[c:d],
-        )
+        forest, (a, b), (c, d) = forest_of(graph, i)
+        n, q, x = nodes[a:b], shares[c:d], amounts[c:d]
         s = stats[c * measures : d * measures].reshape((measures, d - c))
         combine(x, linear, s)
         if temperature != 0.0:
             combine(x, np.full(1, temperature), scores[c:d].reshape((1, d - c)))
         if size:
-            _means(begin, t0, t1, q, rows[c:d], below)
-            _add_curved(begin, t0, t1, rows[c:d], places, curves, below, x)
-        upward(begin, t0, t1, q, x, means)
+            _means(forest, q, rows[c:d], below)
+            _add_curved(forest, (rows[c:d], below), places, curves, x)
+        upward(forest, q, x, means)
         if size:
-            _downward_curved(begin, t0, t1, q, n, rows[c:d], places, curves, below, slopes, x, means, above)
+            bent = (rows[c:d], below), places, curves, slopes
+            _downward_curved(forest, q, n, bent, x, sums=(means, above))
         else:
-            downward(begin, t0, t1, q, n, x, means, above)
+            downward(forest, q, n, x, (means, above))
         f = columns[c * width : d * width].reshape((width, d - c))
         for k in range(width):
             gradients[i, k] = dot(x, f[k])
 
 
 @kernel
-def _add_curved(starts, first, second, rows, places, curves, below, amounts):
-    delta, turned = np.empty(rows.shape[1]), np.empty(rows.shape[1])
+def _add_curved(forest, curved, places, curves, amounts):
+    starts, size = forest.starts, curved[0].shape[1]
+    delta, turned = np.empty(size), np.empty(size)
     for v in range(1, len(starts) - 1):
         for e in range(starts[v], starts[v + 1]):
-            _deviations(e, v, first, second, rows, below, delta)
-            amounts[e] += _curved(delta, places, curves, turned)
+            _deviations(forest, e, v, curved, delta)
+            amounts[e] += _turned(delta, places, curves, turned)
 
 
 @kernel
-def _downward_curved(
-    starts, first, second, shares, nodes, rows, places, curves, below, slopes, amounts, means, above
-):  # fmt: skip
-    count, size = len(starts) - 1, rows.shape[1]
+def _downward_curved(forest, shares, nodes, bent, amounts, sums):
+    starts, first, second = forest
+    curved, places, curves, slopes = bent
+    means, above = sums
+    count, size = len(starts) - 1, slopes.shape[1]
     above[:count] = 0.0
     slopes[:count] = 0.0
     delta, turned = np.empty(size), np.empty(size)
@@ -284,8 +279,8 @@ def _downward_curved(
         h = above[v] - p * means[v]
         for e in range(starts[v], starts[v + 1]):
             a, b, q = np.uint32(first[e]), np.uint32(second[e]), shares[e]
-            _deviations(e, v, first, second, rows, below, delta)
-            _curved(delta, places, curves, turned)
+            _deviations(forest, e, v, curved, delta)
+            _turned(delta, places, curves, turned)
             x = p * amounts[e] + h
             for j in range(size):
                 x += slopes[v, j] * delta[j]

@@ -50,8 +50,10 @@ class Blocked:
         laid = np.empty(hypotheses * stats.shape[1], _narrow(stats))
         _lay_out(np.ascontiguousarray(features), offsets, factors, True, columns)
         _lay_out(np.ascontiguousarray(stats), offsets, np.ones(stats.shape[1]), False, laid)
-        room = (np.zeros(hypotheses), np.zeros(hypotheses), np.zeros((len(offsets) - 1, stats.shape[1])))
-        return cls(columns, laid, offsets, width, stats.shape[1], *room)
+        room = {"posterior": np.zeros(hypotheses), "log_posterior": np.zeros(hypotheses)}
+        return cls(
+            columns, laid, offsets, width, stats.shape[1], means=np.zeros((len(offsets) - 1, stats.shape[1])), **room
+        )
 
     def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints) -> Moments:
         """First pass: softmax(gamma * (weights . features + extra)) of every list and the moments of its statistics.
@@ -63,13 +65,11 @@ class Blocked:
         longest = int(segments.lengths(self.offsets).max(initial=0))
         own = _own_pairs(pairs, self.measures)
 
-        def part(low: int, high: int) -> None:
-            _posteriors(
-                self.columns, self.stats, self.offsets, low, high, weights * gamma, gamma, extra, pairs, own, longest,
-                self.posterior, self.log_posterior, self.means, second, entropy,
-            )  # fmt: skip
-
-        over_ranges(part, self.offsets)
+        lists, scaled = (self.columns, self.stats, self.offsets, longest), (weights * gamma, gamma, extra)
+        left, found = (self.posterior, self.log_posterior), (self.means, second, entropy)
+        over_ranges(
+            lambda low, high: _posteriors(low, high, lists, scaled, (pairs, own), left=left, found=found), self.offsets
+        )
         covariance = np.zeros((self.measures, self.measures))
         for (a, b), values in zip(pairs, second.T, strict=True):
             covariance[a, b] = covariance[b, a] = values.sum()
@@ -94,13 +94,12 @@ class Blocked:
         longest = int(segments.lengths(self.offsets).max(initial=0))
         own = _own_pairs(pairs, self.measures)
 
-        def part(low: int, high: int) -> None:
-            _feature_sum(
-                self.columns, self.stats, self.offsets, blocks, low, high, slopes, curves, pairs, own, temperature,
-                gamma, longest, self.posterior, self.log_posterior, share, gradients,
-            )  # fmt: skip
-
-        over_ranges(part, self.offsets[blocks])
+        lists, left = (self.columns, self.stats, self.offsets, longest), (self.posterior, self.log_posterior)
+        worth, out = (slopes, curves, temperature, gamma), (share, gradients)
+        over_ranges(
+            lambda low, high: _feature_sum(low, high, blocks, lists, worth, pairs=(pairs, own), left=left, out=out),
+            self.offsets[blocks],
+        )
         return gradients.sum(axis=0), share
 
 
@@ -203,10 +202,12 @@ def _shares(credit, posterior, mean, gamma):
 
 
 @kernel
-def _posteriors(
-    columns, stats, offsets, low, high, weights, gamma, extra, pairs, own, longest,
-    posterior, log_posterior, means, second, entropy,
-):  # fmt: skip
+def _posteriors(low, high, lists, scaled, wanted, left, found):
+    columns, stats, offsets, longest = lists
+    weights, gamma, extra = scaled
+    pairs, own = wanted
+    posterior, log_posterior = left
+    means, second, entropy = found
     width = len(weights)
     measures = means.shape[1]
     room = np.empty(longest)
@@ -243,10 +244,12 @@ def _posteriors(
 
 
 @kernel
-def _feature_sum(
-    columns, stats, offsets, blocks, low, high, slopes, curves, pairs, own, temperature, gamma,
-    longest, posterior, log_posterior, share, gradients,
-):  # fmt: skip
+def _feature_sum(low, high, blocks, lists, worth, pairs, left, out):
+    columns, stats, offsets, _ = lists
+    slopes, curves, temperature, gamma = worth
+    wanted, own = pairs
+    posterior, log_posterior = left
+    share, gradients = out
     width = gradients.shape[1]
     measures = slopes.shape[1]
     for block in range(low, high):
@@ -264,9 +267,9 @@ def _feature_sum(
                     _add_quadratic(credit, slopes[i, j], curve, s[j])
                 elif slopes[i, j] != 0.0:
                     add(credit, slopes[i, j], s[j])
-            for q in range(len(pairs)):
-                if curves[q] != 0.0 and pairs[q, 0] != pairs[q, 1]:
-                    _add_product(credit, curves[q], s[pairs[q, 0]], s[pairs[q, 1]])
+            for q in range(len(wanted)):
+                if curves[q] != 0.0 and wanted[q, 0] != wanted[q, 1]:
+                    _add_product(credit, curves[q], s[wanted[q, 0]], s[wanted[q, 1]])
             if temperature != 0.0:
                 add(credit, temperature, log_posterior[start:end])
             _shares(credit, p, dot(p, credit), gamma)

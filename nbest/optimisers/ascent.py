@@ -10,6 +10,8 @@ from nbest.base.errors import NbestError
 from nbest.base.types import Floats
 from nbest.optimisers.result import Result
 
+_GROW, _SHRINK = 1.5, 0.5  # the next step after one that was taken, and after one that was not
+
 
 def adaptive(
     function: Callable[[Floats], tuple[float, Floats]],
@@ -18,15 +20,13 @@ def adaptive(
     iterations: int = 200,
     tolerance: float = 1e-7,
     step: float = 0.1,
-    grow: float = 1.5,
-    shrink: float = 0.5,
     state: dict[str, float] | None = None,
     callback: Callable[[int, Floats, float], bool] | None = None,
 ) -> Result:
     """Minimise `function`, which returns value and gradient, from `start`, by steps along the normalised gradient.
 
-    A step that lowers the value is taken and the next is `grow` times as long; one that does not is retried from the
-    same point `shrink` times as long. The value never rises. Pauls et al. (2009), section 4.1.
+    A step that lowers the value is taken and the next is 1.5 times as long; one that does not is retried from the
+    same point half as long. The value never rises. Pauls et al. (2009), section 4.1.
     Stops when the step or the relative gain falls below `tolerance`, or after `iterations` evaluations.
     `state` ({"step": ...} of an earlier result's `history[-1]["state"]`) resumes; `callback` may return True to stop.
     """
@@ -44,10 +44,10 @@ def adaptive(
         new_value, new_gradient = _checked(function, moved)
         history.append({"value": new_value})
         if not new_value < value:
-            length *= shrink
+            length *= _SHRINK
             continue
         gain, weights, value, gradient = value - new_value, moved, new_value, new_gradient
-        length *= grow
+        length *= _GROW
         if gain < tolerance * max(abs(value), 1e-12):
             status, message = "converged", f"the value falls by less than {tolerance:g} a step"
             break
@@ -55,7 +55,9 @@ def adaptive(
             status, message = "converged", "stopped by the caller"
             break
     history[-1]["state"] = {"step": length}
-    return Result(weights, value, status, f"adaptive ascent: {message}", len(history), tuple(history))
+    return Result(
+        weights, value, status, f"adaptive ascent: {message}", evaluations=len(history), history=tuple(history)
+    )
 
 
 def _checked(function: Callable[[Floats], tuple[float, Floats]], weights: Floats) -> tuple[float, Floats]:

@@ -70,4 +70,6 @@ def rprop(
             "weights": weights, "steps": steps, "gradient": last,
             "best": best, "best_value": best_value, "previous": previous, "still": still,
         }  # fmt: skip
-    return Result(best, float(best_value), status, f"RProp: {message}", len(history), tuple(history))
+    return Result(
+        best, float(best_value), status, message=f"RProp: {message}", evaluations=len(history), history=tuple(history)
+    )

@@ -141,7 +141,9 @@ def _train(run: Run, pair: str, folder: Path, count: int | None, settings: Trans
         write_text(path, "".join(f"{line}\n" for line in texts[:count]))
         paths.append(path)
     source, target = pair.split("-")
-    training = Stages(str(paths[0]), str(paths[1]), source, target, folder, settings, (), run.threads)
+    training = Stages(
+        str(paths[0]), str(paths[1]), source, target, folder, settings=settings, more_target=(), threads=run.threads
+    )
     training.progress = lambda stage, done, total: run.progress(done, total)
     training.run()
     for path in paths:

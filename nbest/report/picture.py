@@ -54,7 +54,7 @@ class Picture:
             legend = max(len(list(_legend_rows(panel.keys(), self.width))) for panel in row) * _ROW
             left = 0.0
             for c, panel in enumerate(row):
-                self._panel(canvas, panel, left + lefts[c], top, head, legend)
+                self._panel(canvas, panel, left=left + lefts[c], top=top, head=head, legend=legend)
                 left += lefts[c] + self.width + rights[c]
             top += head + legend + self.height + _FOOT
         for size, at, text, colour, weight in ((16, 28, self.title, INK, "bold"), (12, 48, self.subtitle, PALE, None)):

@@ -14,7 +14,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about
-from nbest.studies.keywords import Further, Given, Lists
+from nbest.studies.keywords import Further, Given, StudyLists
 from nbest.trainers.sparse.msr import MSR, MSR2
 
 METHODS = {"msr": MSR, "msr2": MSR2}
@@ -47,7 +47,7 @@ class Alpha(Study):
 
 
 def alpha(
-    dev: Annotated[NBest, Lists(add=True)],
+    dev: Annotated[NBest, StudyLists(add=True)],
     heldout: NBest,
     *,
     alphas: Annotated[Sequence[float], Given("Values from 0 to 1: NUMBER,NUMBER.")] = (0.7, 0.8, 0.9, 1.0),

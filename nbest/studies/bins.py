@@ -16,7 +16,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.keywords import Further, Given, Lists, Seed
+from nbest.studies.keywords import Further, Given, Seed, StudyLists
 
 PRIOR: dict[str, dict[str, Any]] = {"softbleu": {"variance": 1.0}}
 """What keeps the many weights of bins in bounds, for methods whose default is no prior."""
@@ -38,7 +38,9 @@ class BinWeights(Study):
         for feature in dict.fromkeys(row["feature"] for row in self.rows):
             rows = self.chosen(feature=feature)
             means = [row["mean"] for row in rows]
-            line = Series("linear", means, [row["linear"] for row in rows], PALE, "dashed", 1.6)
+            line = Series(
+                name="linear", x=means, y=[row["linear"] for row in rows], colour=PALE, style="dashed", width=1.6
+            )
             own = Series("trained bins", means, [row["trained"] for row in rows], COLOURS[0], dots=True)
             panels.append(LineChart([line, own], feature, "value", "score"))
         reached = "; ".join(
@@ -51,7 +53,7 @@ class BinWeights(Study):
 
 def bins(
     corpus: NBest,
-    heldout: Annotated[NBest | None, Lists(share=0.0)] = None,
+    heldout: Annotated[NBest | None, StudyLists(share=0.0)] = None,
     *,
     method: Annotated[str, Given("softbleu or risk.", ("--method", "-M"))] = "softbleu",
     count: Annotated[int, Given("Bins of each feature.", ("--bins",), least=1)] = 20,

@@ -13,7 +13,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.keywords import Further, Given, Lists, Seed
+from nbest.studies.keywords import Further, Given, Seed, StudyLists
 from nbest.trainers import TRAINERS
 
 _GREY = "#888888"
@@ -43,7 +43,7 @@ class Curves(Study):
         level = [self.settings["first"]] * len(x)
         series = [
             Series("held out", x, self.curve(setting, "heldout"), COLOURS[0], dots=True),
-            Series("first hypotheses", x, level, _GREY, "dashed", 1.4),
+            Series(name="first hypotheses", x=x, y=level, colour=_GREY, style="dashed", width=1.4),
         ]
         said = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
         ticks = list(zip(x, said, strict=True))
@@ -51,7 +51,7 @@ class Curves(Study):
 
 
 def curves(
-    dev: Annotated[NBest, Lists(add=True)],
+    dev: Annotated[NBest, StudyLists(add=True)],
     heldout: NBest,
     values: Annotated[
         Mapping[str, Sequence[Any]], Given("What to vary: NAME=VALUE,VALUE; repeatable.", ("--setting",))

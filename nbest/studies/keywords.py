@@ -25,7 +25,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Lists:
+class StudyLists:
     """Lists: whether --add may add features to them; which share of the first ones is held out by default."""
 
     add: bool = False

@@ -39,7 +39,16 @@ class Learning(Study):
         for number, method in enumerate(self.settings["methods"]):
             colour = COLOURS[number % len(COLOURS)]
             series.append(Series(f"{method}, held out", sizes, self.means(method, "heldout"), colour, dots=True))
-            series.append(Series(f"{method}, dev", sizes, self.means(method, "dev"), colour, "dashed", 1.4))
+            series.append(
+                Series(
+                    name=f"{method}, dev",
+                    x=sizes,
+                    y=self.means(method, "dev"),
+                    colour=colour,
+                    style="dashed",
+                    width=1.4,
+                )
+            )
         ticks = [(float(size), str(size)) for size in sizes]
         chart = LineChart(series, "", "segments trained on", self.unit, ticks, log=True)
         held = f"{self.settings['heldout_segments']} held-out segments"

@@ -93,7 +93,7 @@ def _taken(values: list[float]) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Decoder:
+class _PathDecoder:
     """Forests that stand in for a decoder."""
 
     forests: Forests
@@ -109,7 +109,7 @@ class _Decoder:
 def _mert(forests: Forests, trainer: MERT, k: int, rounds: int, progress: Progress) -> list[dict[str, Any]]:
     """One row a round of the outer loop."""
     steps = count()
-    decoder = _Decoder(forests, trainer.threads, lambda: progress(next(steps), rounds + 1) if progress else None)
+    decoder = _PathDecoder(forests, trainer.threads, lambda: progress(next(steps), rounds + 1) if progress else None)
     start = dict.fromkeys(forests.feature_names, 0.0)
     with TemporaryDirectory() as folder:
         loop = Loop(

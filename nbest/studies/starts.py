@@ -93,7 +93,7 @@ def starts(
 
     def job(numbered: tuple[int, Floats]) -> list[dict[str, Any]]:
         nonlocal done
-        found = _from_corner(corpus, *numbered, names, scale, options, seed)
+        found = _from_corner(corpus, *numbered, names=names, scale=scale, options=options, seed=seed)
         done += 1
         if progress is not None:
             progress(done, len(corners))

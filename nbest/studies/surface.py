@@ -59,7 +59,7 @@ class Surface(Study):
         if at:
             marks.append((at.get(self.settings["x"], 0.0), at.get(self.settings["y"], 0.0), "model", "cross"))
         names = (f"weight of {self.settings['x']}", f"weight of {self.settings['y']}")
-        return HeatMap(x, y, values, bounds, title, *names, unit, marks)
+        return HeatMap(x, y, values, bounds, title, x_label=names[0], y_label=names[1], value_label=unit, marks=marks)
 
 
 def surface(

@@ -12,7 +12,7 @@ from nbest.base.parameters import parameter
 from nbest.systems.base import SILENT, Data, Decoding, Listener, Training
 
 if TYPE_CHECKING:
-    from nbest.lm.count import Counts
+    from nbest.lm.count import NgramCounts
     from nbest.lm.model import LanguageModel
 
 
@@ -70,14 +70,14 @@ class LanguageModelTraining(Training[PlainText]):
         self, data: PlainText, folder: str | Path, *, threads: int | None = None, listener: Listener = SILENT
     ) -> dict[str, Any]:
         """Count, estimate, write, report; `folder` is the file of the model."""
-        from nbest.lm.count import count_ngrams, read_sentences
+        from nbest.lm.count import count_ngrams, read_word_lines
         from nbest.lm.estimate import KneserNey
         from nbest.lm.file import save_lm
 
         estimator = KneserNey(self.order, self.cutoffs, self.prune)
         self.check_place(folder)
-        texts = read_sentences(data.corpus)
-        held = {path: read_sentences([path]) for path in data.heldout or ()}
+        texts = read_word_lines(data.corpus)
+        held = {path: read_word_lines([path]) for path in data.heldout or ()}
         with listener.progress("n-grams") as progress:
             counts = count_ngrams(texts, self.order, least=estimator.cutoffs[0], progress=progress)
         with listener.progress("probabilities") as progress:
@@ -102,7 +102,7 @@ class LanguageModelTraining(Training[PlainText]):
         return load_lm(folder)
 
 
-def _tell(counts: Counts, listener: Listener) -> None:
+def _tell(counts: NgramCounts, listener: Listener) -> None:
     """What the model is from, and where there was too little of it."""
     from nbest.lm.estimate import FALLBACK, adjusted_counts, estimated_discounts
 

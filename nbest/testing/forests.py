@@ -11,6 +11,7 @@ from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import Forests
 
+_EDGES = 3  # into a node, at most
 _WORDS = ("ant", "bee", "cat", "dog", "elk", "fox")
 
 
@@ -19,7 +20,6 @@ def toy_forests(
     *,
     forests: int = 5,
     nodes: int = 5,
-    edges: int = 3,
     tails: int = 3,
     features: int = 3,
     ties: bool = False,
@@ -32,7 +32,7 @@ def toy_forests(
     whole numbers, `lattices` gives each edge at most one tail. No node has more than `limit` derivations.
     """
     rng = np.random.default_rng(seed)
-    drawn = [_draw(rng, number, nodes, edges, 1 if lattices else tails, limit) for number in range(forests)]
+    drawn = [_draw(rng, number, nodes, tails=1 if lattices else tails, limit=limit) for number in range(forests)]
     flat = [edge for forest in drawn for node in forest for edge in node]
     counts = [len(node) for forest in drawn for node in forest]
     values = rng.integers(-2, 3, (len(flat), features)) if ties else rng.normal(0.0, 1.0, (len(flat), features))
@@ -54,7 +54,7 @@ def toy_forests(
 _Edge = tuple[list[int], list[int]]
 
 
-def _draw(rng: np.random.Generator, number: int, nodes: int, edges: int, tails: int, limit: int) -> list[list[_Edge]]:
+def _draw(rng: np.random.Generator, number: int, nodes: int, tails: int, limit: int) -> list[list[_Edge]]:
     """The edges of each node, as tails and symbols; drawn again while there are too many derivations."""
     if number == 1:
         return []
@@ -62,7 +62,7 @@ def _draw(rng: np.random.Generator, number: int, nodes: int, edges: int, tails: 
         forest: list[list[_Edge]] = []
         count: list[int] = []
         for v in range(int(rng.integers(1, nodes + 1))):
-            into = [_draw_edge(rng, v, tails) for _ in range(int(rng.integers(0 if v else 1, edges + 1)))]
+            into = [_draw_edge(rng, v, tails) for _ in range(int(rng.integers(0 if v else 1, _EDGES + 1)))]
             forest.append(into)
             count.append(sum(int(np.prod([count[t] for t in used])) for used, _ in into))
         if max(count) <= limit and number == 2:

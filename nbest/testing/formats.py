@@ -98,7 +98,7 @@ def check_damage(format: Format, root: Path, cases: int, seed: int) -> None:
             if other != b"\n" or len(files) == 1:
                 assert isinstance(bad, FormatError), f"{format.name}: {other[:20]!r} in {name} passes"
         put(format, root, files)
-        _check_mutants(format, root, files, name, cases // len(files), seed)
+        _check_mutants(format, root, files, name, cases=cases // len(files), seed=seed)
 
 
 def _check_mutants(format: Format, root: Path, files: dict[str, bytes], name: str, cases: int, seed: int) -> None:

@@ -10,7 +10,7 @@ from nbest.corpus import prune
 from nbest.corpus.contract import Corpus
 from nbest.decisions.chosen import best_lists
 from nbest.decisions.consensus import consensus
-from nbest.forests.ngrams.annotate import annotate
+from nbest.forests.ngrams.annotation import annotate
 from nbest.forests.ngrams.tokens import retokenised
 from nbest.metrics import BLEU, External
 from nbest.model.loglinear import LogLinear

@@ -130,6 +130,17 @@ def test_what_a_kernel_reaches_in_other_files_counts(
     assert ran(code) == (expected, 0)
 
 
+def test_the_order_of_fields_of_named_tuples_counts(tmp_path: Path) -> None:
+    """Kernels take them from Python and read fields by place; the code of no kernel names the class."""
+    pair = "from typing import NamedTuple\nclass Pair(NamedTuple):\n    {}: float\n    {}: float\n"
+    outer = OUTER.replace("outer(x):\n    return inner(x) * SIZE + tools.shift(x)", "outer(x):\n    return x.a - x.b")
+    outer = outer.replace("from inner import SIZE, inner\nimport tools", "from pair import Pair")
+    (tmp_path / "outer.py").write_text(outer.replace("outer(2.0)", "outer(Pair(a=5.0, b=2.0))"), encoding="utf-8")
+    for fields, found in ((("a", "b"), 0), (("a", "b"), 1), (("b", "a"), 0), (("b", "a"), 1)):
+        (tmp_path / "pair.py").write_text(pair.format(*fields), encoding="utf-8")
+        assert ran(tmp_path) == (3.0, found)
+
+
 def test_options_of_the_compiler_count() -> None:
     from nbest.compute.kernel_stamp import stamp_of
 

@@ -12,8 +12,8 @@ from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.features import GaussianKernels, apply_recipes, reestimate
 from nbest.features.kernels import em
-from nbest.features.kernels.mixture import Mixture
-from nbest.features.kernels.posteriors import largest, posteriors
+from nbest.features.kernels.mixture import GaussianMixture
+from nbest.features.kernels.posteriors import kernel_posteriors, largest
 from nbest.features.kernels.reestimate import Means
 from nbest.objectives import NO_PENALTY, Likelihood
 from nbest.objectives.risk import Risk
@@ -36,7 +36,7 @@ def clusters(seed, count, width, centres=6):
 def some_mixture(seed, size, width, shared=False):
     rng = np.random.default_rng(seed)
     variances = rng.uniform(0.05, 1.5, (1 if shared else size, width))
-    return Mixture(rng.normal(0, 1.5, (size, width)), variances, np.log(rng.dirichlet(np.ones(size))))
+    return GaussianMixture(rng.normal(0, 1.5, (size, width)), variances, np.log(rng.dirichlet(np.ones(size))))
 
 
 def plain_logs(mixture, x):
@@ -68,7 +68,7 @@ def plain_round(mixture, x, floor):
     mass = q.sum(axis=0)
     means = q.T @ x / mass[:, None]
     variances = np.stack([(q[:, m : m + 1] * (x - means[m]) ** 2).sum(axis=0) / mass[m] for m in range(len(mass))])
-    return Mixture(means, np.maximum(variances, floor), np.log(mass / mass.sum())), likelihood
+    return GaussianMixture(means, np.maximum(variances, floor), np.log(mass / mass.sum())), likelihood
 
 
 # posteriors -----------------------------------------------------------------------------------------------------
@@ -78,9 +78,9 @@ def plain_round(mixture, x, floor):
 def test_posteriors_are_those_of_the_formula(size, width, shared):
     mixture, x = some_mixture(size, size, width, shared), np.random.default_rng(2).normal(0, 2, (45, width))
     exact = plain_posteriors(mixture, x)
-    np.testing.assert_allclose(posteriors(mixture, x, size, 0.0).toarray(), exact, rtol=1e-11, atol=1e-300)
+    np.testing.assert_allclose(kernel_posteriors(mixture, x, size, 0.0).toarray(), exact, rtol=1e-11, atol=1e-300)
     for tolerance in (1e-1, 1e-3, 1e-6):
-        found = posteriors(mixture, x, size, tolerance).toarray()
+        found = kernel_posteriors(mixture, x, size, tolerance).toarray()
         kept = found > 0
         np.testing.assert_allclose(found[kept], exact[kept], rtol=1e-6)
         dropped = np.where(kept, 0.0, exact).sum(axis=1)
@@ -88,23 +88,23 @@ def test_posteriors_are_those_of_the_formula(size, width, shared):
         smallest = np.where(kept, exact, np.inf).min(axis=1)
         assert (dropped + smallest > tolerance).all()  # none is kept for nothing
         assert (smallest >= np.where(kept, 0.0, exact).max(axis=1)).all()
-    capped = posteriors(mixture, x, 3, 0.0).toarray()
+    capped = kernel_posteriors(mixture, x, 3, 0.0).toarray()
     assert ((capped > 0).sum(axis=1) <= 3).all()
     np.testing.assert_allclose(capped.max(axis=1), exact.max(axis=1), rtol=1e-11)
 
 
 def test_posteriors_where_hundreds_of_kernels_overlap():
     rng = np.random.default_rng(1)
-    mixture = Mixture(rng.normal(0, 0.5, (300, 5)), rng.uniform(0.5, 1.5, (300, 5)), np.full(300, -np.log(300)))
+    mixture = GaussianMixture(rng.normal(0, 0.5, (300, 5)), rng.uniform(0.5, 1.5, (300, 5)), np.full(300, -np.log(300)))
     x = rng.normal(0, 1, (40, 5))
     exact = plain_posteriors(mixture, x)
-    found = posteriors(mixture, x, 8, 1e-3).toarray()
+    found = kernel_posteriors(mixture, x, 8, 1e-3).toarray()
     assert ((found > 0).sum(axis=1) == 8).all()
     np.testing.assert_allclose(np.sort(found, axis=1)[:, -8:], np.sort(exact, axis=1)[:, -8:], rtol=1e-5)
 
 
 def test_ties_go_to_the_lowest_kernel():
-    mixture = Mixture(np.zeros((70, 2)), np.ones((1, 2)), np.zeros(70))
+    mixture = GaussianMixture(np.zeros((70, 2)), np.ones((1, 2)), np.zeros(70))
     which, values, counts = largest(mixture, np.ones((3, 2)), 4, 1e-3)
     assert which.tolist() == [[0, 1, 2, 3]] * 3
     assert values == pytest.approx(np.full((3, 4), 1 / 70))
@@ -242,7 +242,7 @@ def test_nothing_breaks_on_odd_points(features):
 
 def test_a_kernel_without_mass_takes_half_of_the_heaviest():
     x = clusters(1, 200, 2)
-    far = Mixture(np.array([[0.0, 0.0], [1e4, 1e4], [1.0, 1.0]]), np.ones((3, 2)), np.log(np.full(3, 1 / 3)))
+    far = GaussianMixture(np.array([[0.0, 0.0], [1e4, 1e4], [1.0, 1.0]]), np.ones((3, 2)), np.log(np.full(3, 1 / 3)))
     found, past = em.em_round(far, em.row_shards(x), 0.2, 1e-3, np.random.default_rng(1))
     assert past.reseeded == 1
     assert found.log_priors[1] in found.log_priors[[0, 2]]  # what the two share
@@ -387,11 +387,11 @@ def test_the_slope_by_means_is_the_finite_difference(name):
 
 
 def test_the_printed_derivative_would_fail():
-    """Known-bad: leaving out how a mean changes the other posteriors (r != m)."""
+    """Known-bad: leaving out how a mean changes the other kernel_posteriors (r != m)."""
     corpus = toy_lists(segments_=20)
     recipe, _, means = problem(Risk(corpus.metric), corpus, top=5, tolerance=0.0)
     expected = differences(means.value_and_slope, recipe["means"])
-    q = posteriors(means.mixture, means.x, 5, 0.0).toarray()
+    q = kernel_posteriors(means.mixture, means.x, 5, 0.0).toarray()
     scores = means.linear + q @ means.kernel_weights
     _, credit = means.objective.combine(means.objective.moments(scores, means.shard))
     share = means.objective.gradient(scores, means.shard, credit)

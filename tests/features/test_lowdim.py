@@ -8,7 +8,7 @@ import pytest
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts
 from nbest.features import FEATURES, FITTED, apply_recipes, fit_recipes
-from nbest.features.lowdim.feature import lowdim, pack, unpack
+from nbest.features.lowdim.feature import lowdim, pack_names, unpack_names
 from nbest.features.lowdim.projections import fit_features
 from nbest.metrics import METRICS
 
@@ -51,7 +51,7 @@ def test_is_fitted_and_applied_as_a_recipe():
 
 def test_is_the_cosine_of_the_projections_and_0_for_what_is_unknown():
     (recipe,) = fit_recipes(lists(), [WANTED])
-    names, tags = unpack(recipe["input_names"]), unpack(recipe["output_names"])
+    names, tags = unpack_names(recipe["input_names"]), unpack_names(recipe["output_names"])
     x, y = np.zeros(len(names)), np.zeros(len(tags))
     for suffix in ("ng", "ing", "ning"):
         x[names.index(suffix)] += 1
@@ -66,7 +66,7 @@ def test_is_the_cosine_of_the_projections_and_0_for_what_is_unknown():
 
 @pytest.mark.parametrize("names", [[], ["a"], ["", "é猫", "a b", ""]])
 def test_names_are_packed_and_unpacked(names):
-    assert unpack(pack(names)) == names
+    assert unpack_names(pack_names(names)) == names
 
 
 def test_damaged_recipes_are_refused():

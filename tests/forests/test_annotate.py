@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,8 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.compute import segments
 from nbest.corpus import Forests, NBest, Texts
 from nbest.forests.derivations import forests_of
-from nbest.forests.ngrams.annotate import annotate, annotate_tracked
+from nbest.forests.ngrams import annotation as module
+from nbest.forests.ngrams.annotation import annotate, annotate_tracked
 from nbest.forests.ngrams.tokens import reference_tokens, retokenised, text_tokens
 from nbest.metrics.tokenise import tokeniser
 from nbest.testing.forests import enumerate_derivations, toy_forests
@@ -77,7 +77,6 @@ def test_a_broken_split_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         found, made, heads, tails, origin = kernel(*arguments)
         return found, made, heads, np.zeros_like(tails), origin  # all edges lead to the first node
 
-    module = sys.modules[annotate.__module__]
     kernel = module._split
     monkeypatch.setattr(module, "_split", broken)
     with pytest.raises((AssertionError, ParameterError)):

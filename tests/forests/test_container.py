@@ -8,6 +8,7 @@ import pytest
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.compute import segments
 from nbest.corpus import split
+from nbest.corpus.layout import forest_of
 from nbest.forests.derivations import Derivations, forests_of
 from nbest.metrics import WER
 from nbest.testing import toy_lists
@@ -61,16 +62,16 @@ def test_select_keeps_forests(seed):
 def test_layout_has_two_tails_and_the_same_derivations(seed):
     forests = toy_forests(seed, tails=5)
     layout = forests.layout
-    assert len(layout.first) == forests.edges + np.maximum(forests.arities - 2, 0).sum()
+    assert layout.edge_offsets[-1] == forests.edges + np.maximum(forests.arities - 2, 0).sum()
     values = np.arange(forests.edges, dtype=np.float64)
     assert np.array_equal(layout.gather(layout.spread(values)), values)
     for i in range(len(forests)):
-        starts, first, second, edges, nodes = layout.slices(i)
-        heads = np.repeat(np.arange(nodes.stop - nodes.start), np.diff(starts))
+        (starts, first, second), (a, b), (c, d) = forest_of(layout.graph, i)
+        heads = np.repeat(np.arange(b - a), np.diff(starts))
         assert (first < heads).all()
         assert (second < heads).all()
         assert starts[0] == starts[1] == 0, "node 0 has no edges"
-        assert starts[-1] == edges.stop - edges.start
+        assert starts[-1] == d - c
 
 
 def test_a_layout_without_long_edges_copies_nothing():

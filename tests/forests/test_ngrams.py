@@ -14,8 +14,16 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import Forests, NBest, Texts
 from nbest.forests import ngrams as module
 from nbest.forests.derivations import forests_of
-from nbest.forests.ngrams import EdgeNgrams, Ngrams, completed, expected_counts, ngram_stats, ngrams, reference_ngrams
-from nbest.forests.ngrams.annotate import annotate
+from nbest.forests.ngrams import (
+    EdgeNgrams,
+    Ngrams,
+    completed,
+    edge_ngrams,
+    expected_counts,
+    ngram_stats,
+    reference_ngrams,
+)
+from nbest.forests.ngrams.annotation import annotate
 from nbest.metrics import BLEU
 from nbest.testing.forests import Derivation, derivation_sums, enumerate_derivations, toy_forests
 
@@ -40,7 +48,7 @@ def events(forests: Forests, found: EdgeNgrams, i: int, derivation: Derivation) 
 def check_events(forests: Forests, order: int) -> None:
     """Every n-gram of a derivation is an event of one of its edges."""
     split = annotate(forests, order)
-    found = ngrams(split, order)
+    found = edge_ngrams(split, order)
     for i in range(len(split)):
         for derivation in enumerate_derivations(split, i):
             assert events(split, found, i, derivation) == grams(derivation.words, order)
@@ -73,7 +81,7 @@ def test_a_forgotten_boundary_is_noticed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_numbers_are_those_of_the_container() -> None:
     split = annotate(toy_forests(4), 4)
-    found = ngrams(split, 4)
+    found = edge_ngrams(split, 4)
     known = found.ngrams
     assert found.events.dtype == found.counts.dtype == np.int32
     for i in range(len(split)):
@@ -88,14 +96,14 @@ def test_forests_that_are_not_annotated_are_refused() -> None:
     for seed in range(10):
         forests = toy_forests(seed)
         if annotate(forests, 3) is forests:
-            ngrams(forests, 3)
+            edge_ngrams(forests, 3)
         else:
             refused += 1
             with pytest.raises(CapabilityError, match=r"not local to the edges .* call .*annotate first"):
-                ngrams(forests, 3)
+                edge_ngrams(forests, 3)
     assert refused
     with pytest.raises(ParameterError, match="'order'"):
-        ngrams(toy_forests(1), 0)
+        edge_ngrams(toy_forests(1), 0)
 
 
 # references -----------------------------------------------------------------------------------------------------
@@ -109,7 +117,7 @@ def test_stats_are_the_ngrams_in_the_references(seed: int, lattices: bool, order
     metric = BLEU(tokenize="none", max_ngram_order=order)
     split, stats = ngram_stats(forests.with_references(two), metric)
     assert stats.order == order
-    assert np.array_equal(stats.counts, ngrams(split, order).counts)
+    assert np.array_equal(stats.counts, edge_ngrams(split, order).counts)
     found = EdgeNgrams(stats.references.ngrams, stats.counts, stats.match_offsets, stats.matches)
     for i, refs in enumerate(two):
         limits: Grams = Counter()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbest.compute import segments
 from nbest.compute.executors import Threads
-from nbest.compute.row_tables import hashes_of, new_table, number, remember, slot_of
+from nbest.compute.row_tables import hashes_of, new_table, number_rows, remember, slot_of
 from nbest.corpus import Forests
 from nbest.forests.derivations import Derivations, forests_of
 from nbest.lines.forest_envelopes import envelopes
@@ -249,9 +249,9 @@ def test_rows_are_numbered_as_they_come():
     numbers = np.array([x for _, row in rows for x in row], np.int32)
     offsets = segments.offsets_of(np.array([len(row) for _, row in rows]))
     hashes = hashes_of(np.array([owner for owner, _ in rows]), offsets, numbers)
-    table, entries, new = number(new_table(), 0, hashes[:4])
+    table, entries, new = number_rows(new_table(), 0, hashes[:4])
     assert (entries.tolist(), new.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3])
-    table, entries, new = number(table, 4, hashes)
+    table, entries, new = number_rows(table, 4, hashes)
     assert (entries.tolist(), new.tolist()) == ([0, 1, 2, 3, 1, 4, 5, 6, 0], [5, 6, 7])
 
 

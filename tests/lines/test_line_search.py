@@ -139,12 +139,10 @@ def test_the_sort_on_many_near_equals():
 def test_breakpoints_of_ranges_join_to_those_of_the_whole(corpus, weights, direction, cut):
     columns, scores = np.ascontiguousarray(corpus.features.T), corpus.features @ weights
     longest = int(corpus.lengths.max(initial=0))
-    whole = breakpoints(columns, scores, direction, corpus.offsets, 0, len(corpus), longest, corpus.stats)
+    lists = corpus.offsets, longest, corpus.stats
+    whole = breakpoints(columns, scores, direction, lists, (0, len(corpus)))
     edges = sorted({0, min(cut, len(corpus)), len(corpus)})
-    parts = [
-        breakpoints(columns, scores, direction, corpus.offsets, low, high, longest, corpus.stats)
-        for low, high in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    parts = [breakpoints(columns, scores, direction, lists, ends) for ends in zip(edges[:-1], edges[1:], strict=True)]
     for joined, expected in zip(zip(*parts, strict=True), whole, strict=True):
         assert np.concatenate(joined).tolist() == expected.tolist()
 
@@ -155,7 +153,7 @@ def test_many_breakpoints_grow_the_room():
     columns = np.stack([-(slopes**2) / 4, slopes])
     numbers = np.arange(401.0)[:, None] ** 2
     place, change, begin = breakpoints(
-        columns, columns[0], np.array([0.0, 1.0]), np.array([0, 401]), 0, 1, 401, numbers
+        columns, columns[0], np.array([0.0, 1.0]), (np.array([0, 401]), 401, numbers), (0, 1)
     )
     assert begin.tolist() == [[0.0]]
     assert change[:, 0].tolist() == np.diff(numbers[:, 0]).tolist()

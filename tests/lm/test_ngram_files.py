@@ -13,7 +13,7 @@ from nbest.base.errors import FormatError, ParameterError
 from nbest.corpus import Texts
 from nbest.lm.arpa_read import read_arpa
 from nbest.lm.arpa_write import write_arpa
-from nbest.lm.count import count_ngrams, read_sentences
+from nbest.lm.count import count_ngrams, read_word_lines
 from nbest.lm.estimate import KneserNey
 from nbest.lm.file import load_lm, save_lm
 from nbest.lm.model import LanguageModel
@@ -237,22 +237,22 @@ def test_names_of_files_are_checked_and_nothing_is_left_half_written(tmp_path: P
 def test_corpora_are_read_as_lines(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("\ufeffa b\r\n\nc\u2028d".encode())
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"x <s>y\n"))
-    texts = read_sentences([tmp_path / "a.txt", tmp_path / "b.gz"])
+    texts = read_word_lines([tmp_path / "a.txt", tmp_path / "b.gz"])
     assert [text.split() for text in texts] == [["a", "b"], [], ["c", "d"], ["x", "<s>y"]]
     assert count_ngrams(texts, 1).vocabulary[3:] == ("a", "b", "c", "d", "x", "<s>y")
     (tmp_path / "c.txt").write_text("fine\nnot </s> fine\n")
     with pytest.raises(FormatError, match=r"c.txt:2: </s> is a word"):
-        read_sentences([tmp_path / "c.txt"])
+        read_word_lines([tmp_path / "c.txt"])
     (tmp_path / "d.txt").write_bytes(b"a\nb\xff\n")
     with pytest.raises(FormatError, match=r"d.txt:2: not valid UTF-8"):
-        read_sentences([tmp_path / "d.txt"])
+        read_word_lines([tmp_path / "d.txt"])
 
 
 @pytest.mark.data
 def test_real_text(data: Path, tmp_path: Path) -> None:
     folder = data / "mt" / "europarl"
-    model = KneserNey(3, (1, 1, 2), 1e-8).fit(read_sentences([folder / "dev.en.xz", folder / "devtest.en.xz"]))
-    test = read_sentences([folder / "test.en.xz"])
+    model = KneserNey(3, (1, 1, 2), 1e-8).fit(read_word_lines([folder / "dev.en.xz", folder / "devtest.en.xz"]))
+    test = read_word_lines([folder / "test.en.xz"])
     write_arpa(model, tmp_path / "m.arpa")
     assert same(read_arpa(tmp_path / "m.arpa"), model)
     scores = model.score(test)

@@ -15,9 +15,9 @@ from nbest.lm.mixture import (
     Mixture,
     em_weight,
     fit_mixture,
-    ids_of,
     sides_of,
     token_logprobs,
+    word_ids,
 )
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=5).map(" ".join), min_size=2, max_size=8)
@@ -60,7 +60,7 @@ def test_states_give_the_scores_of_the_model(one: list[str], texts: list[str], o
     model = KneserNey(order).fit(Texts.of(one))
     words = [word for text in texts for word in text.split()]
     offsets = np.cumsum([0, *(len(text.split()) for text in texts)])
-    bounds, columns = token_logprobs(sides_of(model), offsets, ids_of(model, words), threads=1)
+    bounds, columns = token_logprobs(sides_of(model), offsets, word_ids(model, words), threads=1)
     sums = [columns[low:high, 0].sum() for low, high in zip(bounds[:-1], bounds[1:], strict=True)]
     np.testing.assert_allclose(sums, model.score(Texts.of(texts)).logprobs, atol=1e-5)
 

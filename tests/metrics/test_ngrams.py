@@ -54,4 +54,4 @@ def test_long_texts_take_linear_memory():
     text = Words(np.array([0, len(ids)]), ids)
     one, none = np.array([0, 1]), np.array([0])
     found = ngrams.matches(text, one, text, none, none + 1, 4, 50)
-    assert found.tolist() == ngrams.totals(text.lengths(), 4).tolist()
+    assert found.tolist() == ngrams.ngram_totals(text.lengths(), 4).tolist()

@@ -12,7 +12,7 @@ import pytest
 from nbest.base.errors import ParameterError
 from nbest.papers import paper
 from nbest.papers.nguyen import lists as nguyen_lists
-from nbest.papers.nguyen.lists import Sizes, base, kept, tuned, without_fold
+from nbest.papers.nguyen.lists import NguyenSizes, base, kept, tuned, without_fold
 from nbest.papers.nguyen.paper import PAPER, steps
 from nbest.papers.nguyen.report import PAPER_TABLE, report
 from nbest.papers.nguyen.rows import jackknifed, lists_of, try_starts
@@ -91,12 +91,12 @@ def test_the_prior_is_chosen_on_held_out_lists(finished: Run) -> None:
             row = finished.need(f"fr-en-{on}-{kind}")
             tried = [found for found in row["tried"] if found["variance"] is not None]
             assert row["prior"]["heldout"] == max(found["heldout"] for found in tried)
-            assert [found["variance"] for found in tried] == list(Sizes.of(finished).variances)
+            assert [found["variance"] for found in tried] == list(NguyenSizes.of(finished).variances)
             assert all("test" not in found for found in row["tried"])
 
 
 def test_lists_are_what_the_steps_say(finished: Run) -> None:
-    sizes = Sizes.of(finished)
+    sizes = NguyenSizes.of(finished)
     lists = lists_of(finished, "fr-en", "train")
     assert [len(part) for part in lists] == [300, 30, 40]  # no more than the data give
     assert max(lists.heldout.lengths) <= sizes.k

@@ -20,7 +20,7 @@ from nbest.papers.run import Run
 from nbest.papers.yuan import text
 from nbest.papers.yuan.lists import Kana
 from nbest.systems.converter.converter import Converter
-from nbest.systems.converter.text import Sentence
+from nbest.systems.converter.text import ReadSentence
 
 pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
 
@@ -128,11 +128,11 @@ def test_methods_learn_which_of_two_words_a_domain_uses(done: Run) -> None:
 class Watched(Kana):
     """Keeps which sentences converters were trained on, and which they converted."""
 
-    def fit(self, sentences: Sequence[Sentence], adapt: Sequence[Sentence] = ()) -> Converter:
+    def fit(self, sentences: Sequence[ReadSentence], adapt: Sequence[ReadSentence] = ()) -> Converter:
         self.seen = {id(sentence) for sentence in (*sentences, *adapt)}
         return super().fit(sentences, adapt)
 
-    def decoded(self, converter: Converter, sentences: Sequence[Sentence], k: int, begin: int = 0) -> NBest:
+    def decoded(self, converter: Converter, sentences: Sequence[ReadSentence], k: int, begin: int = 0) -> NBest:
         self.converted = {id(sentence) for sentence in sentences}
         return super().decoded(converter, sentences, k, begin)
 
@@ -232,11 +232,11 @@ def test_too_few_sentences_are_an_error(tmp_path: Path) -> None:
 
 def test_gold_readers(tmp_path: Path) -> None:
     run = Run(tmp_path / "run", make_data(tmp_path), quick=True)
-    longer = Sentence(("柿", "を", "見る"), ("かき", "を", "みる"))
-    assert text.kuwiki(run, 10) == [longer, Sentence(("飴",), ("あめ",))]
+    longer = ReadSentence(("柿", "を", "見る"), ("かき", "を", "みる"))
+    assert text.kuwiki(run, 10) == [longer, ReadSentence(("飴",), ("あめ",))]
     assert text.kuwiki(run, 1) == text.kuwiki(run, 10)[:1]
     ruby = text.ruby(run, 10)  # the second of ROHAN has a word without a reading
-    assert ruby[0] == Sentence(("柿を食べる。",), ("かきをたべる。",))
+    assert ruby[0] == ReadSentence(("柿を食べる。",), ("かきをたべる。",))
     assert [sentence.kana for sentence in ruby[1:]] == ["ぱんとあめ、はな。"] * 2
     pack(tmp_path / "kana/gold/rohan4600.txt.xz", ["no colon"])
     with pytest.raises(FormatError, match=r"rohan4600\.txt\.xz:1"):

@@ -16,19 +16,19 @@ from nbest.compute.segments import offsets_of
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, intern
 from nbest.systems.translator.alignment.align import train_alignment
-from nbest.systems.translator.alignment.counts import Direction, Table, uniform
+from nbest.systems.translator.alignment.counts import Direction, LexicalTable, uniform
 from nbest.systems.translator.alignment.hmm import WIDEST, hmm_expectations, train_hmm
 from nbest.systems.translator.alignment.ibm1 import ibm1_expectations, train_ibm1
 from nbest.systems.translator.alignment.links import (
     METHODS,
-    agreement,
+    link_agreement,
     links_of,
     read_links,
     symmetrised,
     write_links,
 )
-from nbest.systems.translator.alignment.pairs import pairs_of
-from nbest.systems.translator.alignment.viterbi import viterbi
+from nbest.systems.translator.alignment.pairs import word_pairs
+from nbest.systems.translator.alignment.viterbi import best_places
 
 sentence = st.lists(st.integers(0, 3), min_size=1, max_size=3)
 corpora = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=4)
@@ -49,23 +49,23 @@ def direction_of(
 ) -> Direction:
     source, target = words([a for a, _ in corpus]), words([b for _, b in corpus])
     trained = np.ones(len(corpus), np.bool_) if trained is None else trained
-    pairs = pairs_of(source, target, trained)
+    pairs = word_pairs(source, target, trained)
     return Direction(pairs, target if flipped else source, source if flipped else target, flipped, trained)
 
 
-def random_table(direction: Direction, seed: int) -> Table:
+def random_table(direction: Direction, seed: int) -> LexicalTable:
     rng = np.random.default_rng(seed)
     return direction.normalised(
         rng.uniform(0.1, 1, len(direction.pairs.columns)), rng.uniform(0.1, 1, direction.made_words)
     )
 
 
-def probability(direction: Direction, table: Table, source: int, target: int) -> float:
+def probability(direction: Direction, table: LexicalTable, source: int, target: int) -> float:
     row = slice(direction.pairs.rows[source], direction.pairs.rows[source + 1])
     return float(table.pairs[row][direction.pairs.columns[row] == target][0])
 
 
-def enumerate_alignments(direction: Direction, table: Table, jumps: np.ndarray | None, null: float):
+def enumerate_alignments(direction: Direction, table: LexicalTable, jumps: np.ndarray | None, null: float):
     """Of each sentence: every alignment (place of each made word, 0 for null) and its probability, by the formula."""
     for n in range(len(direction.given.offsets) - 1):
         given_side, made_side = direction.given.of(n).tolist(), direction.made.of(n).tolist()
@@ -91,7 +91,7 @@ def enumerate_alignments(direction: Direction, table: Table, jumps: np.ndarray |
         yield given_side, made_side, found
 
 
-def enumerated_counts(direction: Direction, table: Table, jumps: np.ndarray | None = None, null: float = 0.0):
+def enumerated_counts(direction: Direction, table: LexicalTable, jumps: np.ndarray | None = None, null: float = 0.0):
     """Counts by slot, of the null word, the numerators and divisors of the jumps, and the log-likelihood."""
     pairs, nulls = np.zeros(len(direction.pairs.columns)), np.zeros(direction.made_words)
     jumped, left, total = np.zeros(2 * WIDEST + 1), np.zeros(2 * WIDEST + 1), 0.0
@@ -149,7 +149,7 @@ def test_viterbi_is_the_best_of_all_alignments(corpus, flipped: bool, seed: int,
     direction = direction_of(corpus, flipped)
     table = random_table(direction, seed)
     jumps = np.random.default_rng(seed).uniform(0.1, 1.0, 2 * WIDEST + 1)
-    places = viterbi(direction, table, jumps, null) + 1
+    places = best_places(direction, table, jumps, null) + 1
     for n, (_, _, found) in enumerate(enumerate_alignments(direction, table, jumps, null)):
         mine = tuple(places[direction.made.offsets[n] : direction.made.offsets[n + 1]].tolist())
         assert dict(found)[mine] == pytest.approx(max(p for _, p in found), rel=1e-9)
@@ -286,7 +286,7 @@ def test_links_file(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "0-0 1-0\n\n2-3\n"
     again = read_links(tmp_path / "a")
     assert [again.of(n) for n in range(3)] == [[(0, 0), (1, 0)], [], [(2, 3)]]
-    assert agreement(again, links) == (1.0, 1.0, 1.0)
+    assert link_agreement(again, links) == (1.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize(("line", "message"), [("0-0 1", "a:1: expected links"), ("0-9", "a:1: link 0-9 points past")])
@@ -299,7 +299,7 @@ def test_bad_links_file(tmp_path: Path, line: str, message: str) -> None:
 
 
 def test_agreement_of_links() -> None:
-    assert agreement(links_of([[(0, 0), (1, 1)]]), links_of([[(0, 0), (1, 2), (2, 2)]])) == (0.5, 1 / 3, 0.4)
+    assert link_agreement(links_of([[(0, 0), (1, 1)]]), links_of([[(0, 0), (1, 2), (2, 2)]])) == (0.5, 1 / 3, 0.4)
 
 
 def test_uniform_table_sums_to_one() -> None:
@@ -314,7 +314,7 @@ def test_agreement_with_another_aligner(data: Path) -> None:
     theirs = read_links(folder / "align.fr-en.xz")
     theirs = links_of([theirs.of(n) for n in range(few)])
     found = train_alignment(source, target)
-    precision, _, _ = agreement(found.links("intersection"), theirs)
-    _, _, f = agreement(found.links(), theirs)
+    precision, _, _ = link_agreement(found.links("intersection"), theirs)
+    _, _, f = link_agreement(found.links(), theirs)
     assert precision > 0.85
     assert f > 0.6

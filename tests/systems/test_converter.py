@@ -22,7 +22,7 @@ from nbest.systems.converter.files import load, save
 from nbest.systems.converter.search import FEATURES
 from nbest.systems.converter.system import ConverterTraining
 from nbest.systems.converter.text import (
-    Sentence,
+    ReadSentence,
     every_tenth,
     fold,
     is_kana,
@@ -46,8 +46,8 @@ MORE = [("下記", "かき"), ("か木", "かき"), ("キカ", "きか"), ("気�
 WEIGHTS = {"lm": 1.0, "words": 0.3, "spelling": 0.7, "dictionary": -0.4, "kana": -1.1, "katakana": -0.6}
 
 
-def sentence(words: list[tuple[str, str]]) -> Sentence:
-    return Sentence(tuple(w for w, _ in words), tuple(r for _, r in words))
+def sentence(words: list[tuple[str, str]]) -> ReadSentence:
+    return ReadSentence(tuple(w for w, _ in words), tuple(r for _, r in words))
 
 
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(sentence), min_size=1, max_size=6)
@@ -103,7 +103,7 @@ def enumerated(converter: Converter, text: str) -> dict[str, float]:
 @settings(max_examples=40, deadline=None)
 @given(TEXTS, TEXTS, KANA, st.integers(1, 3), st.sampled_from(["pair", "surface"]), st.booleans())
 def test_forests_hold_every_segmentation_with_its_score(
-    train: list[Sentence], adapt: list[Sentence], text: str, order: int, tokens: str, mixed: bool
+    train: list[ReadSentence], adapt: list[ReadSentence], text: str, order: int, tokens: str, mixed: bool
 ) -> None:
     extra = {"adapt": adapt, "heldout": adapt} if mixed else {}
     converter = ConverterTraining(order, tokens, spelling_order=2).fit(train, MORE, threads=1, **extra)
@@ -122,7 +122,7 @@ def test_forests_hold_every_segmentation_with_its_score(
 
 @settings(max_examples=25, deadline=None)
 @given(TEXTS, st.lists(KANA, min_size=1, max_size=3), st.integers(1, 3))
-def test_a_beam_and_a_margin_only_leave_out(train: list[Sentence], texts: list[str], order: int) -> None:
+def test_a_beam_and_a_margin_only_leave_out(train: list[ReadSentence], texts: list[str], order: int) -> None:
     converter = ConverterTraining(order).fit(train, MORE)
     whole = converter.best(converter.forests(texts, weights=WEIGHTS, beam=None, margin=None), 10_000)
     near = converter.best(converter.forests(texts, weights=WEIGHTS, beam=None, margin=2.0), 10_000)
@@ -207,7 +207,7 @@ def test_bad_settings_are_refused() -> None:
     with pytest.raises(ParameterError, match="'order' of ConverterTraining must be >= 1"):
         ConverterTraining(order=0)
     with pytest.raises(ParameterError, match="no words"):
-        ConverterTraining().fit([Sentence((), ())])
+        ConverterTraining().fit([ReadSentence((), ())])
     with pytest.raises(ParameterError, match="too few"):
         ConverterTraining().fit([sentence(WORDS)], adapt=[sentence(WORDS)])
     with pytest.raises(ParameterError, match="adapt"):
@@ -227,10 +227,10 @@ def test_training_text_with_ids_and_without(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("x1\t柿|カキ を 食べ|たべ る\n柿|かき | ||\n\n", encoding="utf-8")
     one, two, three = read_sentences(path)
-    assert one == Sentence(("柿", "を", "食べ", "る"), ("かき", "を", "たべ", "る"))
+    assert one == ReadSentence(("柿", "を", "食べ", "る"), ("かき", "を", "たべ", "る"))
     assert one.kana == "かきをたべる"
     assert two.surfaces == ("柿", "|", "||")
-    assert three == Sentence((), ())
+    assert three == ReadSentence((), ())
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_broken_dictionary_lines_are_named(tmp_path: Path, line: str, before: in
 
 @given(st.integers(2, 45))
 def test_a_tenth_is_held_out(count: int) -> None:
-    rest, tenth = every_tenth([Sentence((str(i),), (str(i),)) for i in range(count)])
+    rest, tenth = every_tenth([ReadSentence((str(i),), (str(i),)) for i in range(count)])
     assert len(rest) + len(tenth) == count
     assert min(len(rest), len(tenth)) > 0
     assert not set(rest) & set(tenth)

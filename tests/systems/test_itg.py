@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from nbest.corpus import Forests
 from nbest.forests.kbest import kbest
-from nbest.forests.ngrams.annotate import annotate
+from nbest.forests.ngrams.annotation import annotate
 from nbest.lm.model import LanguageModel
-from nbest.systems.translator.itg.decoder import FEATURES, Decoder
+from nbest.systems.translator.itg.decoder import FEATURES, ItgDecoder
 from nbest.systems.translator.itg.options import SentenceOptions
 from nbest.systems.translator.itg.state import FLOOR
 from tests.systems.itg_brute import (
@@ -52,7 +52,7 @@ def test_derivations_are_those_of_the_grammar(seed: int, words: int, limit: int,
     rng = np.random.default_rng(seed)
     lm = small_lm(3, int(rng.integers(1, order + 1)), rng)
     sentence = random_options(rng, words, len(VOCABULARY))
-    decoder = Decoder(lm, beam=None, span_limit=limit, order=order, normal_form=normal)
+    decoder = ItgDecoder(lm, beam=None, span_limit=limit, order=order, normal_form=normal)
     weights = rng.normal(size=len(FEATURES))
     forests = decoder.forests([sentence], weights, vocabulary=VOCABULARY, threads=1)
     expected = trees(sentence, limit, normal=normal)
@@ -70,7 +70,7 @@ def case() -> tuple[SentenceOptions, LanguageModel]:
 
 
 def _forest(case: tuple[SentenceOptions, LanguageModel], **settings: object) -> Forests:
-    decoder = Decoder(case[1], **({"beam": None} | settings))  # type: ignore[arg-type]
+    decoder = ItgDecoder(case[1], **({"beam": None} | settings))  # type: ignore[arg-type]
     return decoder.forests([case[0]], np.ones(len(FEATURES)), vocabulary=VOCABULARY)
 
 

@@ -11,9 +11,9 @@ import pytest
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import Forests
 from nbest.forests.kbest import kbest
-from nbest.forests.ngrams.annotate import annotate
+from nbest.forests.ngrams.annotation import annotate
 from nbest.lm.model import LanguageModel
-from nbest.systems.translator.itg.decoder import FEATURES, Decoder
+from nbest.systems.translator.itg.decoder import FEATURES, ItgDecoder
 from nbest.systems.translator.itg.heap import pop, push
 from nbest.systems.translator.itg.options import SentenceOptions
 from tests.systems.itg_brute import random_options, read_out, small_lm, text_logprob
@@ -41,14 +41,14 @@ def _best(forests: Forests) -> np.ndarray:
 
 def test_a_beam_leaves_out_and_changes_nothing(lm: LanguageModel) -> None:
     sentences = _sentences(3, 4, 4)
-    whole = Decoder(lm, beam=None).forests(sentences, WEIGHTS, vocabulary=VOCABULARY)
-    few = Decoder(lm, beam=3).forests(sentences, WEIGHTS, vocabulary=VOCABULARY)
+    whole = ItgDecoder(lm, beam=None).forests(sentences, WEIGHTS, vocabulary=VOCABULARY)
+    few = ItgDecoder(lm, beam=3).forests(sentences, WEIGHTS, vocabulary=VOCABULARY)
     assert few.edges < whole.edges
     for i in range(len(sentences)):
         rows = [Counter((tuple(w), *np.round(f, 3)) for w, f in read_out(part, i)) for part in (few, whole)]
         assert not rows[0] - rows[1]
     assert (_best(few) <= _best(whole) + 1e-6).all()
-    large = Decoder(lm, beam=10_000, edges_a_node=10_000).forests(sentences, WEIGHTS, vocabulary=VOCABULARY)
+    large = ItgDecoder(lm, beam=10_000, edges_a_node=10_000).forests(sentences, WEIGHTS, vocabulary=VOCABULARY)
     assert np.array_equal(large.features, whole.features)
     assert np.array_equal(large.tails, whole.tails)
 
@@ -58,7 +58,7 @@ def test_beam_bounds_nodes_and_edges(lm: LanguageModel) -> None:
     spans = 12 * 4 + 8
     sizes = []
     for beam in (1, 4, 16, 64):
-        forests = Decoder(lm, beam=beam, span_limit=4, edges_a_node=3).forests(
+        forests = ItgDecoder(lm, beam=beam, span_limit=4, edges_a_node=3).forests(
             sentences, WEIGHTS, vocabulary=VOCABULARY
         )
         assert forests.nodes <= spans * beam + 1
@@ -68,7 +68,7 @@ def test_beam_bounds_nodes_and_edges(lm: LanguageModel) -> None:
 
 
 def test_features_of_pruned_forests_are_those_of_the_strings(lm: LanguageModel) -> None:
-    forests = Decoder(lm, beam=20, span_limit=5).forests(_sentences(15, 9, 0, 1), WEIGHTS, vocabulary=VOCABULARY)
+    forests = ItgDecoder(lm, beam=20, span_limit=5).forests(_sentences(15, 9, 0, 1), WEIGHTS, vocabulary=VOCABULARY)
     assert annotate(forests, 4) is forests
     lists = kbest(forests, forests.features @ WEIGHTS, 20).lists()
     assert lists.texts is not None
@@ -83,7 +83,8 @@ def test_features_of_pruned_forests_are_those_of_the_strings(lm: LanguageModel) 
 def test_wide_beams_lose_nothing_to_narrow_ones(lm: LanguageModel) -> None:
     sentences = _sentences(*[8] * 10)
     scores = [
-        _best(Decoder(lm, beam=beam).forests(sentences, WEIGHTS, vocabulary=VOCABULARY)).sum() for beam in (2, 20, 200)
+        _best(ItgDecoder(lm, beam=beam).forests(sentences, WEIGHTS, vocabulary=VOCABULARY)).sum()
+        for beam in (2, 20, 200)
     ]
     assert scores[0] < scores[2]
     assert scores[1] <= scores[2] + 1e-6
@@ -92,7 +93,7 @@ def test_wide_beams_lose_nothing_to_narrow_ones(lm: LanguageModel) -> None:
 def test_threads_and_progress(lm: LanguageModel) -> None:
     sentences = _sentences(5, 0, 9, 3, 7)
     calls: list[tuple[int, int]] = []
-    decoder = Decoder(lm, beam=10)
+    decoder = ItgDecoder(lm, beam=10)
     one = decoder.forests(sentences, WEIGHTS, vocabulary=VOCABULARY, threads=1)
     two = decoder.forests(
         sentences, WEIGHTS, vocabulary=VOCABULARY, threads=2, progress=lambda done, total: calls.append((done, total))
@@ -106,7 +107,7 @@ def test_threads_and_progress(lm: LanguageModel) -> None:
 
 def test_long_sentences_grow_linearly(lm: LanguageModel) -> None:
     short, long = (
-        Decoder(lm, beam=10, span_limit=6).forests(_sentences(size), WEIGHTS, vocabulary=VOCABULARY)
+        ItgDecoder(lm, beam=10, span_limit=6).forests(_sentences(size), WEIGHTS, vocabulary=VOCABULARY)
         for size in (100, 500)
     )
     assert 3 < long.edges / short.edges < 8
@@ -114,13 +115,13 @@ def test_long_sentences_grow_linearly(lm: LanguageModel) -> None:
 
 
 def test_no_sentences(lm: LanguageModel) -> None:
-    forests = Decoder(lm).forests([], WEIGHTS, vocabulary=VOCABULARY)
+    forests = ItgDecoder(lm).forests([], WEIGHTS, vocabulary=VOCABULARY)
     assert len(forests) == 0
     assert forests.feature_names == FEATURES
 
 
 def test_weights_of_zero_keep_the_beam_and_the_order_of_options(lm: LanguageModel) -> None:
-    forests = [Decoder(lm, beam=5).forests(_sentences(6), np.zeros(9), vocabulary=VOCABULARY) for _ in range(2)]
+    forests = [ItgDecoder(lm, beam=5).forests(_sentences(6), np.zeros(9), vocabulary=VOCABULARY) for _ in range(2)]
     assert np.array_equal(forests[0].features, forests[1].features)
     assert forests[0].edges
 
@@ -128,7 +129,7 @@ def test_weights_of_zero_keep_the_beam_and_the_order_of_options(lm: LanguageMode
 def test_words_without_options_are_an_error(lm: LanguageModel) -> None:
     sentence = SentenceOptions.of(2, [(0, 1, [1], [0.0] * 5)])
     with pytest.raises(CapabilityError, match="sentence 'x' do not cover its 2 words"):
-        Decoder(lm).forests([sentence], WEIGHTS, vocabulary=VOCABULARY, ids=["x"])
+        ItgDecoder(lm).forests([sentence], WEIGHTS, vocabulary=VOCABULARY, ids=["x"])
 
 
 @pytest.mark.parametrize(
@@ -153,16 +154,16 @@ def test_bad_options(change: dict, message: str) -> None:
 def test_bad_parameters(lm: LanguageModel) -> None:
     for name in ("beam", "span_limit", "order", "edges_a_node"):
         with pytest.raises(ParameterError, match=f"'{name}' of Decoder must be >= 1, got 0"):
-            Decoder(lm, **{name: 0})
+            ItgDecoder(lm, **{name: 0})
     with pytest.raises(ParameterError, match="at least that of its language model, 3, got 2"):
-        Decoder(lm, order=2)
+        ItgDecoder(lm, order=2)
     for weights in (np.zeros(8), np.full(9, np.nan)):
         with pytest.raises(ParameterError, match="must be 9 finite numbers"):
-            Decoder(lm).forests([], weights, vocabulary=VOCABULARY)
+            ItgDecoder(lm).forests([], weights, vocabulary=VOCABULARY)
     with pytest.raises(ParameterError, match="no numbers into the vocabulary of 6 words"):
-        Decoder(lm).forests([SentenceOptions.of(1, [(0, 1, [6], [0.0] * 5)])], WEIGHTS, vocabulary=VOCABULARY)
+        ItgDecoder(lm).forests([SentenceOptions.of(1, [(0, 1, [6], [0.0] * 5)])], WEIGHTS, vocabulary=VOCABULARY)
     with pytest.raises(ParameterError, match=r"'ids' of Decoder\.forests must have 1 entries, got 2"):
-        Decoder(lm).forests([SentenceOptions.of(0, [])], WEIGHTS, vocabulary=VOCABULARY, ids=["a", "b"])
+        ItgDecoder(lm).forests([SentenceOptions.of(0, [])], WEIGHTS, vocabulary=VOCABULARY, ids=["a", "b"])
 
 
 def test_heap_takes_the_best_then_the_lowest() -> None:

@@ -133,7 +133,7 @@ def test_features_are_sums_of_hashed_weights(parser: Parser) -> None:
             own = parser.templates[parser.templates[:, 0] == x]
             arcs = scored(columns, tags, parser.options, own, sizes_of(parser), parser.tables[x])
             gradient, touched = np.zeros(parser.tables.shape[1]), np.empty(10**6, np.int64)
-            assert row[x] == pytest.approx(ascend(*arcs, heads, labels, 0.0, gradient, touched)[0], abs=1e-4)
+            assert row[x] == pytest.approx(ascend(*arcs, (heads, labels), 0.0, (gradient, touched))[0], abs=1e-4)
             compared += len(one)
     assert compared
 
@@ -151,7 +151,7 @@ def test_gradient_against_finite_differences(parser: Parser, expert: int) -> Non
     def value(table: Floats, gradient: Floats) -> tuple[float, Ints]:
         touched = np.empty(10**6, np.int64)
         arcs = scored(columns, tags, parser.options, own, sizes_of(parser), table)
-        found, count = ascend(*arcs, heads, labels, 0.0, gradient, touched)
+        found, count = ascend(*arcs, (heads, labels), 0.0, (gradient, touched))
         return found, touched[:count]
 
     gradient = np.zeros_like(table)

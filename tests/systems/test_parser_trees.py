@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nbest.base.errors import FormatError, ParameterError
 from nbest.formats.conllu import NO_HEAD
-from nbest.systems.parser.eisner import best_heads, inside, marginals
+from nbest.systems.parser.eisner import best_heads, inside_trees, marginals
 from nbest.systems.parser.trees import (
     check_trees,
     crossings,
@@ -25,7 +25,7 @@ def test_number_of_trees() -> None:
     counts = [sum(1 for _ in trees(n)) for n in range(6)]
     assert counts == [1, 1, 2, 7, 30, 143]  # binom(3n - 2, n - 1) / n, of projective trees with one root word
     for n, count in enumerate(counts):
-        assert np.exp(inside(np.zeros((n + 1, n + 1)))[1]) == pytest.approx(count)
+        assert np.exp(inside_trees(np.zeros((n + 1, n + 1)))[1]) == pytest.approx(count)
 
 
 @settings(deadline=None, max_examples=60)
@@ -34,7 +34,7 @@ def test_sums_posteriors_and_best_tree_by_enumeration(n: int, seed: int, scale: 
     arcs = np.random.default_rng(seed).normal(0, scale, (n + 1, n + 1))
     every = list(trees(n))
     scores = np.array([sum(arcs[h, d] for d, h in enumerate(tree, 1)) for tree in every])
-    tables, log_z = inside(arcs)
+    tables, log_z = inside_trees(arcs)
     assert log_z == pytest.approx(np.logaddexp.reduce(scores), rel=1e-12, abs=1e-9)
     expected = np.zeros((n + 1, n + 1))
     for tree, score in zip(every, scores, strict=True):
@@ -49,7 +49,7 @@ def test_sums_posteriors_and_best_tree_by_enumeration(n: int, seed: int, scale: 
 
 def test_long_sentences_and_large_scores_stay_finite() -> None:
     arcs = np.random.default_rng(3).normal(0, 300, (151, 151))
-    tables, log_z = inside(arcs)
+    tables, log_z = inside_trees(arcs)
     found = marginals(arcs, tables, log_z)
     assert np.isfinite(log_z)
     assert found[:, 1:].sum(axis=0) == pytest.approx(np.ones(150))

@@ -16,8 +16,8 @@ from nbest.corpus.words import Words
 from nbest.systems.translator.alignment.links import links_of
 from nbest.systems.translator.phrases.extract import PhraseCounts, extract_phrases
 from nbest.systems.translator.phrases.lexical import lexical_factors
-from nbest.systems.translator.phrases.score import discounts, score_phrases, smoothed
-from nbest.systems.translator.phrases.table import PhraseTable, find, number_words, pairs_of
+from nbest.systems.translator.phrases.score import phrase_discounts, score_phrases, smoothed
+from nbest.systems.translator.phrases.table import PhraseTable, find_phrase, number_words, pairs_of
 from tests.systems import manifests
 
 VOCABULARY = ["zero", "one", "two", "three"]
@@ -144,7 +144,7 @@ def test_smoothed_probabilities_sum_to_one(occurrences: list[tuple[int, int]]) -
     given_side, made = (np.array([pair[k] for pair in seen]) for k in (0, 1))
     counts = np.array(list(seen.values()))
     p = smoothed(given_side, made, counts)
-    taken = discounts(counts)[np.minimum(counts, 3)]
+    taken = phrase_discounts(counts)[np.minimum(counts, 3)]
     for g in set(given_side.tolist()):
         here = given_side == g
         spare = taken[here].sum() / counts[here].sum()
@@ -156,8 +156,8 @@ def test_discounts_of_known_counts_of_counts() -> None:
     counts = np.repeat([1, 2, 3, 4, 9], [100, 40, 20, 10, 5])
     share = 100 / 180
     wanted = [0, 1 - 2 * share * 40 / 100, 2 - 3 * share * 20 / 40, 3 - 4 * share * 10 / 20]
-    np.testing.assert_allclose(discounts(counts), wanted)
-    assert discounts(np.array([1, 1])).tolist() == [0, 0, 0, 0]
+    np.testing.assert_allclose(phrase_discounts(counts), wanted)
+    assert phrase_discounts(np.array([1, 1])).tolist() == [0, 0, 0, 0]
 
 
 def some_table(options: int = 20, seed: int = 0, sentences: int = 60) -> PhraseTable:
@@ -177,7 +177,7 @@ def test_phrases_are_sorted_and_found() -> None:
     rng = np.random.default_rng(1)
     for _ in range(300):
         words_ = rng.integers(-1, 5, rng.integers(1, 5)).astype(np.int32)
-        place = find(table.source_offsets, table.source_ids, words_, 0, len(words_))
+        place = find_phrase(table.source_offsets, table.source_ids, words_, 0, len(words_))
         key = tuple(words_.tolist())
         assert place == (phrases.index(key) if key in phrases else -1)
 

@@ -18,7 +18,7 @@ import pytest
 
 from nbest.base.errors import FormatError, ParameterError
 from nbest.forests.kbest import kbest
-from nbest.forests.ngrams.annotate import annotate
+from nbest.forests.ngrams.annotation import annotate
 from nbest.systems.translator.itg.decoder import FEATURES
 from nbest.systems.translator.system import TranslatorTraining
 from nbest.systems.translator.train import Stages

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
-from nbest.features.lowdim.solver import Covariance, Solver, gram
+from nbest.features.lowdim.solver import Solver, ViewCovariance, gram
 from nbest.optimisers.block_cg import Products, Scaling, block_cg, orthonormal
 
 
@@ -41,7 +41,7 @@ def dense_directions(X, Y, T, tau, k):
 def solver(X, Y, tau, dense=0, **options):
     inputs, outputs = Products(X, 2), Products(Y, 2)
     sizes = {"dense": dense, "head": 5}
-    made = Covariance(inputs, tau, "input", **sizes), Covariance(outputs, tau, "output", **sizes)
+    made = ViewCovariance(inputs, tau, "input", **sizes), ViewCovariance(outputs, tau, "output", **sizes)
     return Solver(*made, **{"tolerance": 1e-12, **options})
 
 
@@ -148,7 +148,7 @@ def test_one_seed_one_result_on_any_number_of_threads():
     for threads in (1, 2, 3):
         inputs, outputs = Products(X, threads), Products(Y, threads)
         made = Solver(
-            Covariance(inputs, 0.999, "input", dense=0, head=2), Covariance(outputs, 0.999, "output"), block=4
+            ViewCovariance(inputs, 0.999, "input", dense=0, head=2), ViewCovariance(outputs, 0.999, "output"), block=4
         )
         found.append(made.solve(outputs, 4))
     assert all(np.array_equal(found[0].A, other.A) for other in found)

@@ -128,7 +128,7 @@ def test_gains_are_bleu_of_the_document_times_its_length(order: int) -> None:
     lists = sparse_lists(corpus, "the test")
     for document in (3.5 * corpus.stats[:4].sum(axis=0), np.zeros(corpus.stats.shape[1])):
         out = np.empty(corpus.hypotheses)
-        list_gains(0, len(out), corpus.stats, document, order, out)
+        list_gains(0, len(out), (corpus.stats, document, order), out)
         assert out == pytest.approx([gain(lists, h, document) for h in range(len(out))])
 
 

@@ -12,7 +12,7 @@ from nbest.base.randomness import generator
 from nbest.base.types import Floats
 from nbest.compute.executors import HeldShard, executor_of
 from nbest.features.kernels.expect import expect
-from nbest.features.kernels.mixture import LANES, ROWS, Mixture, padded_rows, padded_width
+from nbest.features.kernels.mixture import LANES, ROWS, GaussianMixture, padded_rows, padded_width
 
 _CUTOFF = 20.0  # kernels less likely than the best one by this many nats (2e-9) are left out
 _PARTS = 32  # parts of the hypotheses whose sums are added in order: the same bits for any number of threads
@@ -28,7 +28,7 @@ class Round:
     reseeded: int  # kernels that had lost their mass
 
 
-def fit_mixture(
+def fit_gaussians(
     x: Floats,
     kernels: int,
     *,
@@ -38,7 +38,7 @@ def fit_mixture(
     seed: int,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[Mixture, list[Round]]:
+) -> tuple[GaussianMixture, list[Round]]:
     """A mixture of `kernels` Gaussians over x [H, D], by splitting, and its history.
 
     From one Gaussian: every Gaussian (the heaviest, where fewer are wanted) becomes two, its mean moved by +-
@@ -49,7 +49,7 @@ def fit_mixture(
     random = generator(seed)
     shards = row_shards(x)
     variance = np.maximum(x.var(axis=0, dtype=np.float64), floor)
-    mixture = Mixture(x.mean(axis=0, dtype=np.float64)[None], variance[None], np.zeros(1))
+    mixture = GaussianMixture(x.mean(axis=0, dtype=np.float64)[None], variance[None], np.zeros(1))
     sizes = [1]
     while sizes[-1] < kernels:
         sizes.append(min(2 * sizes[-1], kernels))
@@ -66,29 +66,29 @@ def fit_mixture(
 
 
 @dataclass
-class Rows(HeldShard):
+class RowShard(HeldShard):
     """A shard of hypotheses."""
 
     rows: Floats  # padded
     count: int
 
 
-def row_shards(x: Floats) -> list[Rows]:
+def row_shards(x: Floats) -> list[RowShard]:
     """At most `_PARTS` shards of x [H, D], in its order."""
     rows = padded_rows(x)
     part = -(-len(rows) // (_PARTS * ROWS)) * ROWS
-    return [Rows(rows[low : low + part], min(part, len(x) - low)) for low in range(0, len(x), max(part, ROWS))]
+    return [RowShard(rows[low : low + part], min(part, len(x) - low)) for low in range(0, len(x), max(part, ROWS))]
 
 
 def em_round(
-    mixture: Mixture,
-    shards: list[Rows],
+    mixture: GaussianMixture,
+    shards: list[RowShard],
     fraction: float,
     floor: float,
     random: np.random.Generator,
     *,
     threads: int | None = None,
-) -> tuple[Mixture, Round]:
+) -> tuple[GaussianMixture, Round]:
     """One round: posteriors of all hypotheses, then priors, means and variances from them."""
     size, width = mixture.means.shape
     total, stats = _statistics(mixture, shards, threads)
@@ -106,16 +106,16 @@ def em_round(
         means[m], variances[m] = means[donor] + move, variances[donor]
         means[donor] -= move
         priors[m] = priors[donor] = priors[donor] / 2
-    found = Mixture(means, variances, np.log(priors / priors.sum()))
+    found = GaussianMixture(means, variances, np.log(priors / priors.sum()))
     return found, Round(size, total / sum(shard.count for shard in shards), int(lost.sum()))
 
 
-def mean_log_likelihood(mixture: Mixture, x: Floats, threads: int | None = None) -> float:
+def mean_log_likelihood(mixture: GaussianMixture, x: Floats, threads: int | None = None) -> float:
     """Mean log density of x [H, D], in nats."""
     return _statistics(mixture, row_shards(x), threads)[0] / len(x)
 
 
-def _split(mixture: Mixture, size: int, fraction: float, random: np.random.Generator) -> Mixture:
+def _split(mixture: GaussianMixture, size: int, fraction: float, random: np.random.Generator) -> GaussianMixture:
     """`size` Gaussians, at most twice as many: the heaviest are split, children side by side."""
     chosen = np.argsort(-mixture.log_priors, kind="stable")[: size - len(mixture)]
     copies = np.ones(len(mixture), np.int64)
@@ -125,12 +125,12 @@ def _split(mixture: Mixture, size: int, fraction: float, random: np.random.Gener
     moves = fraction * np.sqrt(mixture.variances) * random.choice([-1.0, 1.0], mixture.means.shape)
     sign = np.where(second, -1.0, 1.0) * (copies[parent] == 2)
     means = mixture.means[parent] + sign[:, None] * moves[parent]
-    return Mixture(means, mixture.variances[parent], mixture.log_priors[parent] - np.log(copies[parent]))
+    return GaussianMixture(means, mixture.variances[parent], mixture.log_priors[parent] - np.log(copies[parent]))
 
 
-def _statistics(mixture: Mixture, shards: list[Rows], threads: int | None) -> tuple[float, Floats]:
+def _statistics(mixture: GaussianMixture, shards: list[RowShard], threads: int | None) -> tuple[float, Floats]:
     """Log-likelihood, and for each kernel sums of posterior, posterior * x, posterior * x^2: [M, 1 + 2 * padded D]."""
-    found = executor_of(threads).map(partial(_sums, *mixture.packed()), shards)
+    found = executor_of(threads).map(partial(_sums, mixture.packed()), shards)
     total, stats, tiles = found[0]
     for value, own_stats, own_tiles in found[1:]:
         total += value
@@ -140,7 +140,7 @@ def _statistics(mixture: Mixture, shards: list[Rows], threads: int | None) -> tu
     return total, stats[: len(mixture)]
 
 
-def _sums(packed: Floats, constants: Floats, shard: Rows) -> tuple[float, Floats, Floats]:
-    chunks, width = len(packed), 1 + 2 * shard.rows.shape[1]
+def _sums(packed: tuple[Floats, Floats], shard: RowShard) -> tuple[float, Floats, Floats]:
+    chunks, width = len(packed[0]), 1 + 2 * shard.rows.shape[1]
     stats, tiles = np.zeros((chunks * LANES, width)), np.zeros((chunks, padded_width(width), LANES))
-    return expect(shard.rows, 0, shard.count, packed, constants, _CUTOFF, stats, tiles), stats, tiles
+    return expect(shard.rows, 0, shard.count, packed, _CUTOFF, stats=stats, tiles=tiles), stats, tiles

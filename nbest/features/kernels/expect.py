@@ -17,12 +17,12 @@ _OVERLAP = 0.2  # share of near kernels from which all are summed
 
 
 @kernel
-def expect(rows, low, high, packed, constants, cutoff, stats, tiles):
+def expect(rows, low, high, mixture, cutoff, stats, tiles):
     """Add the statistics of hypotheses low..high to `stats` [M, J] and `tiles` [chunks, J, lanes]; log-likelihood.
 
     Both have sums of posterior * (1, x, x^2); their sum is what is wanted.
     """
-    chunks, width = len(packed), rows.shape[1]
+    chunks, width = len(mixture[0]), rows.shape[1]
     out = np.empty((ROWS // 4, chunks, 4 * LANES), np.float32)
     tops = np.empty((ROWS, chunks), np.float32)
     which, logs = np.empty(chunks * LANES, np.int64), np.empty(chunks * LANES)
@@ -31,12 +31,12 @@ def expect(rows, low, high, packed, constants, cutoff, stats, tiles):
     x = np.empty(width)
     total, overlap = 0.0, 0.0
     for row in range(low, high, ROWS):
-        densities(rows, row, packed, constants, out, tops)
+        densities(rows, row, mixture, out, tops)
         count = min(ROWS, high - row)
         found = 0
         if overlap < _OVERLAP:
             for r in range(count):
-                some = near(out, tops, r, cutoff, which, logs)
+                some = near(out, tops, r, cutoff, (which, logs))
                 top = tops[r].max()
                 mass = exponentials(logs[:some], top)
                 total += top + np.log(mass)

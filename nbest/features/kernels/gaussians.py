@@ -13,9 +13,9 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.features.bins import need_features
-from nbest.features.kernels.em import Round, fit_mixture
-from nbest.features.kernels.mixture import LIMIT, Mixture
-from nbest.features.kernels.posteriors import largest, posteriors
+from nbest.features.kernels.em import Round, fit_gaussians
+from nbest.features.kernels.mixture import LIMIT, GaussianMixture
+from nbest.features.kernels.posteriors import kernel_posteriors, largest
 from nbest.features.recipes import record
 
 MOST = 16384
@@ -76,7 +76,7 @@ class GaussianKernels:
         _check("fraction", "fit_ml", "> 0", fraction > 0, fraction)
         _check("floor", "fit_ml", "in (0, 1]", 0 < floor <= 1, floor)
         names, centre, scale = _standard(corpus, self.features, "fit_ml")
-        mixture, self.history_ = fit_mixture(
+        mixture, self.history_ = fit_gaussians(
             standardised(corpus, names, centre, scale),
             kernels,
             iterations=iterations,
@@ -86,7 +86,8 @@ class GaussianKernels:
             threads=self.threads,
             progress=self.progress,
         )
-        return self._recipe(names, centre, scale, mixture.means, mixture.variances, np.exp(mixture.log_priors))
+        arrays = centre, scale, mixture.means, mixture.variances, np.exp(mixture.log_priors)
+        return self._recipe(names, arrays)
 
     def fit_perceptron(
         self, corpus: NBest, model: Chooser | Mapping[str, float], *, width: float = 0.5, floor: float = 1e-3
@@ -117,12 +118,13 @@ class GaussianKernels:
         x = standardised(corpus, names, centre, scale)
         means = _distinct(x[np.stack([chosen[wrong], oracle[wrong]], axis=1).ravel()])
         variances = np.maximum(width**2 * self._spread(x, means), floor)
-        return self._recipe(names, centre, scale, means, variances[None], np.full(len(means), 1.0 / len(means)))
+        priors = np.full(len(means), 1.0 / len(means))
+        return self._recipe(names, (centre, scale, means, variances[None], priors))
 
     def _spread(self, x: Floats, means: Floats) -> Floats:
         """[D] mean squared difference from the nearest mean."""
         sample = x[:: -(-len(x) // _SAMPLE)]
-        even = Mixture(means, np.ones((1, x.shape[1])), np.zeros(len(means)))
+        even = GaussianMixture(means, np.ones((1, x.shape[1])), np.zeros(len(means)))
         nearest, _, _ = largest(even, sample, 1, 1.0, self.threads)
         squares = (sample - means[nearest[:, 0]]) ** 2
         squares = squares[squares.any(axis=1)]
@@ -132,7 +134,7 @@ class GaussianKernels:
         _check("top", "GaussianKernels", ">= 1", self.top >= 1, self.top)
         _check("tolerance", "GaussianKernels", "in [0, 1)", 0 <= self.tolerance < 1, self.tolerance)
 
-    def _recipe(self, names: list[str], *arrays: Floats) -> dict[str, Any]:
+    def _recipe(self, names: list[str], arrays: Sequence[Floats]) -> dict[str, Any]:
         keys = ("centre", "scale", "means", "variances", "priors")
         given = dict(zip(keys, arrays, strict=True))
         return {"kind": "gaussians", "names": names, **given, "top": int(self.top), "tolerance": float(self.tolerance)}
@@ -160,7 +162,7 @@ def gaussians(
     _check("tolerance", "the feature 'gaussians'", "in [0, 1)", 0 <= tolerance < 1, tolerance)
     _check_standard(len(names), centre, scale)
     mixture = mixture_of(len(names), means, variances, priors)
-    found = posteriors(mixture, standardised(corpus, names, centre, scale), top, tolerance, threads)
+    found = kernel_posteriors(mixture, standardised(corpus, names, centre, scale), top, tolerance, threads)
     return record(
         corpus, corpus.with_sparse([f"kernel:{m}" for m in range(len(mixture))], found), "gaussians", names=names,
         centre=centre, scale=scale, means=means, variances=variances, priors=priors, top=top, tolerance=tolerance,
@@ -175,7 +177,7 @@ def _check_standard(width: int, centre: Floats, scale: Floats) -> None:
         raise ParameterError(f"a recipe of gaussians needs {rule}, got shapes {shapes[0]} and {shapes[1]}")
 
 
-def mixture_of(width: int, means: Floats, variances: Floats, priors: Floats) -> Mixture:
+def mixture_of(width: int, means: Floats, variances: Floats, priors: Floats) -> GaussianMixture:
     """The mixture in a recipe, checked."""
     means, variances, priors = (np.asarray(value, np.float64) for value in (means, variances, priors))
     size = len(means)
@@ -189,7 +191,7 @@ def mixture_of(width: int, means: Floats, variances: Floats, priors: Floats) -> 
         rule = "at least one kernel, means within +-1e9, variances in [1e-12, 1e12] and priors >= 0, not all 0"
         raise ParameterError(f"a recipe of gaussians needs {rule}, got others")
     with np.errstate(divide="ignore"):
-        return Mixture(means, variances, np.log(priors))
+        return GaussianMixture(means, variances, np.log(priors))
 
 
 def standardised(corpus: NBest, names: Sequence[str], centre: Floats, scale: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""`Mixture`: Gaussians with diagonal covariances, and the kernels that find the near ones of every hypothesis.
+"""`GaussianMixture`: Gaussians with diagonal covariances, and the kernels that find the near ones of every hypothesis.
 
 The log density of kernel m is  c_m - sum_d (x_d s_md - t_md)^2  with s = 1 / sqrt(2 variance), t = mean * s: two
 multiply-adds a feature without the cancellation of the expanded square, in single precision. Kernels are packed in
@@ -25,7 +25,7 @@ fast = compiled(fastmath={"nnan", "nsz", "contract", "reassoc"})
 
 
 @dataclass(frozen=True)
-class Mixture:
+class GaussianMixture:
     """M Gaussians over D standardised features."""
 
     means: Floats  # [M, D]
@@ -99,11 +99,12 @@ def _maximum(values):
 
 
 @kernel
-def densities(x, row, packed, constants, out, tops):
+def densities(x, row, mixture, out, tops):
     """Log densities of ROWS hypotheses from `row` under all kernels, and their maxima by chunk.
 
     out[r // 4, c, r % 4 * LANES + lane] and tops[r, c], for hypothesis row + r and chunk c.
     """
+    packed, constants = mixture
     width = x.shape[1]
     for c in range(len(packed)):
         for group in range(ROWS // 4):
@@ -118,8 +119,9 @@ def densities(x, row, packed, constants, out, tops):
 
 
 @kernel
-def near(out, tops, r, cutoff, which, logs):
-    """Fill `which` and `logs` with the kernels within `cutoff` of the best one of hypothesis r; how many."""
+def near(out, tops, r, cutoff, room):
+    """Fill in the kernels within `cutoff` of the best one of hypothesis r and their log densities; how many."""
+    which, logs = room
     least = _maximum(tops[r]) - cutoff
     found = 0
     for c in range(tops.shape[1]):

@@ -15,7 +15,7 @@ from nbest.features.kernels.expect import exponentials
 from nbest.features.kernels.mixture import (
     LANES,
     ROWS,
-    Mixture,
+    GaussianMixture,
     densities,
     fast,
     near,
@@ -31,7 +31,9 @@ _FAR = 1000.0  # nats from which single precision is too coarse for any
 _PART = 4096  # hypotheses given to a thread at a time
 
 
-def posteriors(mixture: Mixture, x: Floats, top: int, tolerance: float, threads: int | None = None) -> csr_array:
+def kernel_posteriors(
+    mixture: GaussianMixture, x: Floats, top: int, tolerance: float, threads: int | None = None
+) -> csr_array:
     """[H, M] posteriors of x [H, D], for each hypothesis the largest until those left out sum to at most `tolerance`.
 
     At most `top` are kept, then the sum left out may be larger; what is kept is not renormalised. Kernels are found in
@@ -52,27 +54,23 @@ def posteriors(mixture: Mixture, x: Floats, top: int, tolerance: float, threads:
 
 
 def largest(
-    mixture: Mixture, x: Floats, top: int, tolerance: float, threads: int | None = None
+    mixture: GaussianMixture, x: Floats, top: int, tolerance: float, threads: int | None = None
 ) -> tuple[Ints, Floats, Ints]:
     """Kernels and posteriors [H, top] by falling posterior (ties: lowest kernel first), and how many [H] are kept."""
-    rows, (packed, constants) = padded_rows(x), mixture.packed()
+    packed = mixture.packed()
     inverses = np.ascontiguousarray(1.0 / np.sqrt(2.0 * np.broadcast_to(mixture.variances, mixture.means.shape)))
     top = min(top, len(mixture))
-    which, values = np.zeros((len(x), top), np.int32), np.zeros((len(x), top))
-    counts = np.zeros(len(x), np.int64)
+    out = np.zeros((len(x), top), np.int32), np.zeros((len(x), top)), np.zeros(len(x), np.int64)
     cutoff = _CUTOFF if tolerance > 0 else 1e30  # not infinite: the lanes that pad the last chunk stay out
-    exact_constants = mixture.constants()
-    x, means = np.ascontiguousarray(x, np.float64), np.ascontiguousarray(mixture.means, np.float64)
+    exact = np.ascontiguousarray(mixture.means, np.float64), inverses, mixture.constants()
+    hypotheses = padded_rows(x), np.ascontiguousarray(x, np.float64)
 
     def part(low: int) -> None:
         high = min(low + _PART, len(x))
-        _largest(
-            rows, x, low, high, packed, constants, means, inverses, exact_constants, cutoff, tolerance,
-            which, values, counts,
-        )  # fmt: skip
+        _largest(low, high, hypotheses, packed, exact, cutoff=cutoff, tolerance=tolerance, out=out)
 
     each(part, range(0, len(x), _PART), threads)
-    return which, values, counts
+    return out
 
 
 # kernels --------------------------------------------------------------------------------------------------------
@@ -100,8 +98,9 @@ def _insert(which, logs, kernel_, log):
 
 
 @kernel
-def _refine(which, logs, x, means, inverses, constants):
+def _refine(which, logs, x, exact):
     """Log densities in double precision."""
+    means, inverses, constants = exact
     for k in range(len(logs)):
         if logs[k] > -np.inf:
             m = which[k]
@@ -109,22 +108,23 @@ def _refine(which, logs, x, means, inverses, constants):
 
 
 @kernel
-def _largest(
-    rows, x, low, high, packed, constants, means, inverses, exact_constants, cutoff, tolerance, which, values, counts
-):
-    chunks = len(packed)
-    out = np.empty((ROWS // 4, chunks, 4 * LANES), np.float32)
+def _largest(low, high, hypotheses, mixture, exact, cutoff, tolerance, out):
+    """Fill `out` for hypotheses low:high, which come padded and as they are; so does the mixture."""
+    rows, x = hypotheses
+    which, values, counts = out
+    chunks = len(mixture[0])
+    dense = np.empty((ROWS // 4, chunks, 4 * LANES), np.float32)
     tops = np.empty((ROWS, chunks), np.float32)
     some, logs = np.empty(chunks * LANES, np.int64), np.empty(chunks * LANES)
     best, best_logs = np.empty(values.shape[1], np.int64), np.empty(values.shape[1])
     for row in range(low, high, ROWS):
-        densities(rows, row, packed, constants, out, tops)
+        densities(rows, row, mixture, dense, tops)
         for r in range(min(ROWS, high - row)):
             h = row + r
-            found = near(out, tops, r, cutoff, some, logs)
+            found = near(dense, tops, r, cutoff, (some, logs))
             all_exact = tolerance == 0.0 or found <= _FEW or abs(tops[r].max()) > _FAR
             if all_exact:
-                _refine(some[:found], logs[:found], x[h], means, inverses, exact_constants)
+                _refine(some[:found], logs[:found], x[h], exact)
             best[:], best_logs[:] = 0, -np.inf
             last = len(best) - 1
             for k in range(found):
@@ -135,19 +135,21 @@ def _largest(
             if not all_exact:
                 for k in range(len(best)):
                     mass -= fast_exp(best_logs[k] - top)
-                _refine(best, best_logs, x[h], means, inverses, exact_constants)
+                _refine(best, best_logs, x[h], exact)
                 for k in range(len(best)):
                     mass += fast_exp(best_logs[k] - top)
-            _keep(best, best_logs, top, mass, tolerance, which[h], values[h], counts[h : h + 1])
+            counts[h] = _keep(best, best_logs, (top, mass, tolerance), which[h], values[h])
 
 
 @kernel
-def _keep(best, logs, top, mass, tolerance, which, values, count):
-    """Sort by posterior, and count what has to be kept."""
+def _keep(best, logs, scale, which, values):
+    """Sort by posterior; how many have to be kept."""
+    top, mass, tolerance = scale
     values[:] = 0.0
     for k in range(len(best)):
         _insert(which, values, best[k], fast_exp(logs[k] - top) / mass)
-    left = 1.0
-    while count[0] < len(values) and values[count[0]] > 0.0 and (left > tolerance or tolerance == 0.0):
-        left -= values[count[0]]
-        count[0] += 1
+    left, count = 1.0, 0
+    while count < len(values) and values[count] > 0.0 and (left > tolerance or tolerance == 0.0):
+        left -= values[count]
+        count += 1
+    return count

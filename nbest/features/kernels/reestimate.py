@@ -13,8 +13,8 @@ from nbest.compute.executors import executor_of, using
 from nbest.corpus import NBest
 from nbest.features.bins import need_features
 from nbest.features.kernels.gaussians import mixture_of, standardised
-from nbest.features.kernels.mixture import Mixture
-from nbest.features.kernels.posteriors import posteriors
+from nbest.features.kernels.mixture import GaussianMixture
+from nbest.features.kernels.posteriors import kernel_posteriors
 from nbest.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ class Means:
 
         with share_h = dJ / d score_h. (The paper prints these with a stray w and a slip of sign.)
         """
-        mixture = Mixture(means, self.mixture.variances, self.mixture.log_priors)
-        q = posteriors(mixture, self.x, self.recipe["top"], self.recipe["tolerance"], self.threads)
+        mixture = GaussianMixture(means, self.mixture.variances, self.mixture.log_priors)
+        q = kernel_posteriors(mixture, self.x, self.recipe["top"], self.recipe["tolerance"], self.threads)
         added = q @ self.kernel_weights
         scores = self.linear + added
         with using(executor_of(self.threads)):

@@ -11,7 +11,7 @@ import numpy as np
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.features.lowdim.feature import dot_products
-from nbest.features.lowdim.solver import Directions, Solver
+from nbest.features.lowdim.solver import Directions
 from nbest.features.lowdim.views import Views
 from nbest.optimisers.block_cg import Products
 
@@ -42,9 +42,11 @@ def slacks_of(views: Views, directions: Directions, threads: int | None = None) 
     size = [directions.k]
     N, offsets = len(views.offsets) - 1, views.offsets
     own, _, _ = dot_products(
-        views.inputs, views.references, np.arange(N + 1), directions.A, directions.B, size, threads
+        views.inputs, views.references, np.arange(N + 1), A=directions.A, B=directions.B, sizes=size, threads=threads
     )
-    each, _, _ = dot_products(views.inputs, views.outputs, offsets, directions.A, directions.B, size, threads)
+    each, _, _ = dot_products(
+        views.inputs, views.outputs, offsets, directions.A, directions.B, sizes=size, threads=threads
+    )
     margins = np.repeat(own[:, 0], np.diff(offsets)) - each[:, 0]
     psi = (1 - margins) * views.losses
     least = -segments.maxima(np.where(psi > 0, -psi, -np.inf), offsets)
@@ -62,8 +64,7 @@ def stepped(views: Views, multipliers: Floats, slacks: Slacks, step: float) -> F
 
 def alternate(
     views: Views,
-    solver: Solver,
-    k: int,
+    solve: Callable[[Products, Directions | None], Directions],
     lam: float,
     *,
     rounds: int = 5,
@@ -81,9 +82,9 @@ def alternate(
     multipliers, history = views.losses, []
     best: tuple[Slacks, Floats, Directions] | None = None
     for number in range(rounds):
-        directions = solver.solve(Products(views.targets("discriminative", lam, multipliers), threads), k, start)
+        directions = solve(Products(views.targets("discriminative", lam, multipliers), threads), start)
         slacks, start = slacks_of(views, directions, threads), directions
-        history.append(_record(views, directions, slacks, lam, number, step))
+        history.append(_record(views, directions, slacks, lam, number, step=step))
         if progress is not None:
             progress(number + 1, rounds)
         before = None if best is None else best[0].total

@@ -39,18 +39,18 @@ def lowdim(
         p = x' A B' y / (|A' x| |B' y|)
 
     Jagarlamudi & Daume III (2012), eq. 1. `inputs` and `outputs` name the views (`nbest.features.ngrams.bags`),
-    `input_names` and `output_names` are the features of the rows of A [d1, k] and B [d2, k], packed by `pack`.
+    `input_names` and `output_names` are the features of the rows of A [d1, k] and B [d2, k], packed by `pack_names`.
     """
-    sources, texts = need_texts(corpus)
+    sources, texts = need_both_texts(corpus)
     A, B = np.asarray(A, np.float64), np.asarray(B, np.float64)
-    x_names, y_names = unpack(input_names), unpack(output_names)
+    x_names, y_names = unpack_names(input_names), unpack_names(output_names)
     if getattr(A, "shape", ())[:1] != (len(x_names),) or getattr(B, "shape", ())[:1] != (len(y_names),):
         raise ParameterError(f"a recipe of kind {NAME!r} needs a row of A and of B for each feature name; {_MAKE}")
     if A.ndim != 2 or A.shape[1:] != B.shape[1:] or not (np.isfinite(A).all() and np.isfinite(B).all()):
         raise ParameterError(f"A and B of a recipe of kind {NAME!r} must be finite, with as many columns each; {_MAKE}")
     x = bags(Texts.of(sources), inputs, binary=binary).within(x_names)
     y = bags(texts, outputs, binary=binary).within(y_names)
-    column = cosines(x, y, corpus.offsets, A, B, [A.shape[1]])
+    column = cosines(inputs=x, outputs=y, offsets=corpus.offsets, A=A, B=B, sizes=[A.shape[1]])
     views = {"inputs": inputs, "outputs": outputs, "binary": binary}
     named = {"input_names": input_names, "output_names": output_names}
     added = corpus.without_features((NAME,)).with_features((NAME,), column)
@@ -66,12 +66,12 @@ def recipe(
     binary: bool = False,
 ) -> dict[str, Any]:
     """The recipe of `lowdim` for these directions."""
-    names = {"input_names": pack(input_names), "output_names": pack(output_names)}
+    names = {"input_names": pack_names(input_names), "output_names": pack_names(output_names)}
     views = {"inputs": inputs, "outputs": outputs, "binary": binary}
     return {"kind": NAME, **views, "A": directions.A, "B": directions.B, **names}
 
 
-def need_texts(corpus: NBest) -> tuple[Sequence[str], Texts]:
+def need_both_texts(corpus: NBest) -> tuple[Sequence[str], Texts]:
     """Input texts and texts of hypotheses, or a `CapabilityError` that says what is missing."""
     if corpus.sources is None:
         raise CapabilityError(
@@ -85,15 +85,15 @@ def need_texts(corpus: NBest) -> tuple[Sequence[str], Texts]:
     return corpus.sources, corpus.texts
 
 
-def pack(names: Sequence[str]) -> dict[str, Any]:
+def pack_names(names: Sequence[str]) -> dict[str, Any]:
     """Names as one UTF-8 byte array and offsets, which a model file keeps compactly."""
     pieces = [name.encode("utf-8", "replace") for name in names]
     offsets = np.cumsum([0] + [len(piece) for piece in pieces], dtype=np.int64)
     return {"bytes": np.frombuffer(b"".join(pieces), np.uint8), "offsets": offsets}
 
 
-def unpack(packed: Mapping[str, Any]) -> list[str]:
-    """The names of `pack`."""
+def unpack_names(packed: Mapping[str, Any]) -> list[str]:
+    """The names of `pack_names`."""
     try:
         data, cuts = packed["bytes"].tobytes(), packed["offsets"].tolist()
         return [data[low:high].decode("utf-8") for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
@@ -111,7 +111,7 @@ def cosines(
     threads: int | None = None,
 ) -> Floats:
     """[H, len(sizes)] cosine of each hypothesis with its input in the first `size` dimensions, for rising sizes."""
-    dots, squares, own = dot_products(inputs, outputs, offsets, A, B, sizes, threads)
+    dots, squares, own = dot_products(inputs, outputs, offsets, A, B, sizes=sizes, threads=threads)
     lengths = np.sqrt(squares) * np.repeat(np.sqrt(own), np.diff(offsets), axis=0)
     return np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
 
@@ -131,39 +131,38 @@ def dot_products(
     """
     H, S = outputs.shape[0], len(sizes)
     dots, squares, own = np.zeros((H, S)), np.zeros((H, S)), np.zeros((inputs.shape[0], S))
-    rows = [part for matrix in (inputs, outputs) for part in (matrix.indptr, matrix.indices, matrix.data)]
-    ends, A, B = np.asarray(sizes, np.int64), np.ascontiguousarray(A), np.ascontiguousarray(B)
-
-    arrays = (offsets, *rows, A, B, ends, dots, squares, own)
-
-    def work(low: int, high: int) -> None:
-        _dots(low, high, *arrays)
-
-    parallel.over_ranges(work, offsets, threads)
-    return dots, squares, own
+    x, y = ((matrix.indptr, matrix.indices, matrix.data) for matrix in (inputs, outputs))
+    ends, both = np.asarray(sizes, np.int64), (np.ascontiguousarray(A), np.ascontiguousarray(B))
+    out = dots, squares, own
+    parallel.over_ranges(
+        lambda low, high: _dots(low, high, offsets, x, y, both=both, ends=ends, out=out), offsets, threads
+    )
+    return out
 
 
 @fast_kernel
-def _project(e, end, indices, data, P, out):
+def _project(matrix, which, P, out):
+    starts, indices, data = matrix
     out[:] = 0.0
-    for at in range(e, end):
+    for at in range(starts[which], starts[which + 1]):
         row, value = P[indices[at]], data[at]
         for c in range(len(out)):
             out[c] += value * row[c]
 
 
 @fast_kernel
-def _dots(low, high, offsets, x_rows, x_cols, x_data, y_rows, y_cols, y_data, A, B, ends, dots, squares, own):
+def _dots(low, high, offsets, x, y, both, ends, out):
+    dots, squares, own = out
     k = ends[-1]
     u, v = np.empty(k), np.empty(k)
-    A, B = A[:, :k], B[:, :k]
+    A, B = both[0][:, :k], both[1][:, :k]
     for i in range(low, high):
-        _project(x_rows[i], x_rows[i + 1], x_cols, x_data, A, u)
+        _project(x, i, A, u)
         for s in range(len(ends)):
             for c in range(ends[s]):
                 own[i, s] += u[c] * u[c]
         for h in range(offsets[i], offsets[i + 1]):
-            _project(y_rows[h], y_rows[h + 1], y_cols, y_data, B, v)
+            _project(y, h, B, v)
             begin, dot, square = 0, 0.0, 0.0
             for s in range(len(ends)):
                 for c in range(begin, ends[s]):

@@ -13,7 +13,7 @@ from nbest.base.parameters import check, parameter
 from nbest.corpus import NBest
 from nbest.features.lowdim.alternation import alternate, slacks_of
 from nbest.features.lowdim.feature import NAME, recipe
-from nbest.features.lowdim.solver import Covariance, Directions, Solver, one_blas_thread
+from nbest.features.lowdim.solver import Directions, Solver, ViewCovariance, one_blas_thread
 from nbest.features.lowdim.views import Names, Views, views_of
 from nbest.features.ngrams.bags import check_view
 from nbest.optimisers.block_cg import Products
@@ -57,7 +57,7 @@ class Projections:
         """The covariances of these views, ready to solve for any targets."""
         inputs, outputs = Products(views.inputs, self.threads), Products(views.references, self.threads)
         with one_blas_thread():  # the factors do not depend on how many there are
-            covariances = Covariance(inputs, self.tau, "input"), Covariance(outputs, self.tau, "output")
+            covariances = ViewCovariance(inputs, self.tau, "input"), ViewCovariance(outputs, self.tau, "output")
         return Solver(
             *covariances,
             tolerance=self.tolerance,
@@ -70,8 +70,16 @@ class Projections:
     ) -> tuple[Directions, list[dict[str, Any]]]:
         """Directions for these settings, and what is recorded of each round."""
         if self.kind == "discriminative":
-            options = {"rounds": self.rounds, "step": self.step, "threads": self.threads, "progress": self.progress}
-            return alternate(views, solver, k, self.lam, start=start, **options)  # type: ignore[arg-type]
+            return alternate(
+                views,
+                lambda products, before: solver.solve(products, k, before),
+                self.lam,
+                rounds=self.rounds,
+                step=self.step,
+                start=start,
+                threads=self.threads,
+                progress=self.progress,
+            )
         found = solver.solve(Products(views.targets(self.kind, self.lam), self.threads), k, start)
         slacks = slacks_of(views, found, self.threads)
         return found, [{"round": 0, "slack": slacks.total, "objective": float(np.sqrt(found.omega).sum())}]
@@ -91,7 +99,8 @@ class Projections:
 
 def recipe_of(directions: Directions, names: Names) -> dict[str, Any]:
     """The recipe of these directions."""
-    return recipe(directions, names.inputs, names.outputs, names.input_names, names.output_names, names.binary)
+    both = {"input_names": names.input_names, "output_names": names.output_names}
+    return recipe(directions, names.inputs, names.outputs, binary=names.binary, **both)
 
 
 def fit_features(

@@ -28,7 +28,7 @@ _TIGHTER = 0.1  # solves within are this much more exact than the directions ask
 _SINGULAR = 1e-10  # a pivot this small beside the largest is 0 up to rounding
 
 
-class Covariance:
+class ViewCovariance:
     """C = (1 - tau) Z'Z + tau I of one view Z [n, d]: its products, and solutions of C v = r.
 
     Up to `dense` features by a Cholesky factor (d^2 numbers), else by block conjugate gradients, where the `head`
@@ -135,7 +135,14 @@ class Directions:
 
     def top(self, k: int) -> Directions:
         """The first k: they are nested, because each pair has its own length constraint and no other depends on k."""
-        return Directions(self.A[:, :k], self.B[:, :k], self.omega[:k], self.residual, self.blocks, self.status)
+        return Directions(
+            A=self.A[:, :k],
+            B=self.B[:, :k],
+            omega=self.omega[:k],
+            residual=self.residual,
+            blocks=self.blocks,
+            status=self.status,
+        )
 
 
 @dataclass
@@ -149,8 +156,8 @@ class Solver:
     4 k d1 + 12 k d2 numbers beside the matrices.
     """
 
-    inputs: Covariance
-    outputs: Covariance
+    inputs: ViewCovariance
+    outputs: ViewCovariance
     tolerance: float = 1e-4
     seed: int = 1
     block: int = _BLOCK
@@ -283,4 +290,4 @@ class _Space:
         B, P = self.V @ turn[:, :k], self.P @ turn[:, :k]
         signs = np.where(np.take_along_axis(B, np.abs(B).argmax(axis=0)[None], axis=0)[0] < 0, -1.0, 1.0)
         A = P * (signs / np.sqrt(omega[:k]))
-        return Directions(A, B * signs, omega[:k], residual, self.blocks, status)
+        return Directions(A=A, B=B * signs, omega=omega[:k], residual=residual, blocks=self.blocks, status=status)

@@ -11,7 +11,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts
-from nbest.features.lowdim.feature import need_texts
+from nbest.features.lowdim.feature import need_both_texts
 from nbest.features.ngrams.bags import Bags, bags
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Names:
 
     def of(self, corpus: NBest) -> tuple[csr_array, csr_array]:
         """Bags [N, d1] of the inputs and [H, d2] of the hypotheses of other lists."""
-        sources, texts = need_texts(corpus)
+        sources, texts = need_both_texts(corpus)
         x = bags(Texts.of(sources), self.inputs, binary=self.binary).within(self.input_names)
         return x, bags(texts, self.outputs, binary=self.binary).within(self.output_names)
 
@@ -90,7 +90,7 @@ def views_of(corpus: NBest, inputs: str, outputs: str, *, binary: bool = False, 
     metric's, over their mean where they are not 0, so that no setting depends on their unit. Features in fewer than
     `cutoff` segments (input texts or reference outputs and hypotheses, each segment once) are left out.
     """
-    sources, texts = need_texts(corpus)
+    sources, texts = need_both_texts(corpus)
     stats, metric = corpus.need_stats()
     x = bags(Texts.of(sources), inputs, binary=binary)
     y = bags(texts, outputs, binary=binary)

@@ -17,9 +17,9 @@ from nbest.features.ngrams.counts import (
     bits_for,
     clear,
     count_text,
-    find,
+    find_slot,
     list_tokens,
-    put,
+    put_node,
     room_for,
 )
 
@@ -39,10 +39,10 @@ def known_ngrams(offsets, ids):
     for c in range(len(offsets) - 1):
         node = 0
         for at in range(offsets[c], offsets[c + 1]):
-            slot = find(trie, bits, node, ids[at])
+            slot = find_slot(trie, bits, node, ids[at])
             if trie.keys[slot] < 0:
                 nodes += 1
-                put(trie, slot, nodes, node, ids[at])
+                put_node(trie, slot, nodes, node, ids[at])
             node = trie.values[slot]
         if columns[node] >= 0:
             return trie, columns, c
@@ -66,10 +66,10 @@ def count_columns(
     indices, data = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
     lengths = np.zeros(len(sizes), np.int64)
     ends: dict[int, int] = {}
+    texts, out = (offsets, text_offsets, ids), (indices, data, lengths)
 
     def fill(low: int, high: int) -> None:
-        out = (starts[low], indices, data, lengths)
-        ends[low] = _fill(low, high, offsets, text_offsets, ids, shape, trie, columns, *out)
+        ends[low] = _fill(low, high, texts, shape, (trie, columns), start=starts[low], out=out)
 
     over_ranges(fill, offsets, threads)
     total = 0
@@ -101,8 +101,9 @@ class _Entries(NamedTuple):
 
 
 @kernel
-def _fill(low, high, offsets, text_offsets, ids, shape, trie, columns, start, indices, data, lengths):
+def _fill(low, high, texts, shape, known, start, out):
     """Rows of a range of lists, written one after the other from `start`; returns where they end."""
+    offsets, text_offsets, ids = texts
     room = room_for(low, high, offsets, text_offsets, shape)
     size = len(room.counts)
     entries = _Entries(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32),
@@ -112,7 +113,9 @@ def _fill(low, high, offsets, text_offsets, ids, shape, trie, columns, start, in
     for i in range(low, high):
         bits, nodes, found = bits_for(list_tokens(i, offsets, text_offsets, shape) * shape.order), 0, 0
         for h in range(offsets[i], offsets[i + 1]):
-            nodes, own = count_text(ids, text_offsets[h], text_offsets[h + 1], shape, bits, nodes, room)
+            nodes, own = count_text(
+                ids, low=text_offsets[h], high=text_offsets[h + 1], shape=shape, bits=bits, nodes=nodes, room=room
+            )
             for k in range(own):
                 node = room.row[k]
                 entries.nodes[found + k] = node
@@ -121,31 +124,36 @@ def _fill(low, high, offsets, text_offsets, ids, shape, trie, columns, start, in
                 room.holders[node] += 1
             found += own
             row_ends[h - offsets[i]] = found
-        _find_columns(nodes, room, trie, columns, column)
-        start = _write(offsets[i], offsets[i + 1], nodes, room.holders, column, row_ends, entries, start,
-                       indices, data, lengths)  # fmt: skip
+        _find_columns(nodes, room, known, column)
+        start = _write(
+            (offsets[i], offsets[i + 1]), nodes, (room.holders, column), row_ends, entries, start=start, out=out
+        )
         clear(nodes, room)
     return start
 
 
 @kernel
-def _find_columns(nodes, room, trie, columns, column):
+def _find_columns(nodes, room, known, column):
     """Column of each node of a list, -1 for none. `least` is used for the node of the large trie, -1 for none."""
+    trie, columns = known
     bits = bits_for(len(columns))
     room.least[0] = 0
     for node in range(1, nodes + 1):
         room.least[node] = column[node] = -1
         parent = room.least[room.trie.parents[node]]
         if parent >= 0:
-            slot = find(trie, bits, parent, room.trie.tokens[node])
+            slot = find_slot(trie, bits, parent, room.trie.tokens[node])
             if trie.keys[slot] >= 0:
                 room.least[node] = trie.values[slot]
                 column[node] = columns[trie.values[slot]]
 
 
 @kernel
-def _write(first, last, nodes, holders, column, row_ends, entries, start, indices, data, lengths):
+def _write(rows, nodes, of_nodes, row_ends, entries, start, out):
     """Write the rows of a list with rising columns, by sorting the entries by column and dealing them out to rows."""
+    first, last = rows
+    holders, column = of_nodes
+    indices, data, lengths = out
     chosen = np.flatnonzero(column[1 : nodes + 1] >= 0) + 1
     places = np.zeros(nodes + 1, np.int64)
     total = 0

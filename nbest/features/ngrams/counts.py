@@ -60,7 +60,7 @@ def bits_for(nodes):
 
 
 @kernel
-def find(trie, bits, parent, token):
+def find_slot(trie, bits, parent, token):
     """Where the child `token` of a node is, or the free slot where it belongs, in the first 2^bits slots."""
     key = np.int64(parent) << 32 | np.int64(token)
     slot = np.int64((np.uint64(key) * _GOLDEN) >> np.uint64(64 - bits))
@@ -70,7 +70,7 @@ def find(trie, bits, parent, token):
 
 
 @kernel
-def put(trie, slot, node, parent, token):
+def put_node(trie, slot, node, parent, token):
     """Make a new node at a free slot."""
     trie.keys[slot] = np.int64(parent) << 32 | np.int64(token)
     trie.values[slot] = node
@@ -99,14 +99,14 @@ def room_for(low, high, offsets, text_offsets, shape):
         np.full(slots, -1, np.int64), np.empty(slots, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32)
     )
     return ListCounts(
-        trie,
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int32),
-        np.zeros(size, np.int32),
-        np.zeros(size, np.int32),
-        np.zeros(size, np.int32),
-        np.zeros(size, np.int32),
-        np.zeros(most + 2, np.int32),
+        trie=trie,
+        slots=np.zeros(size, np.int64),
+        counts=np.zeros(size, np.int32),
+        holders=np.zeros(size, np.int32),
+        least=np.zeros(size, np.int32),
+        largest=np.zeros(size, np.int32),
+        row=np.zeros(size, np.int32),
+        text=np.zeros(most + 2, np.int32),
     )
 
 
@@ -139,10 +139,10 @@ def count_text(ids, low, high, shape, bits, nodes, room):
         boundary = shape.first >= 0 and (start == 0 or start == size - 1)
         for n in range(1, min(shape.order, size - start) + 1):
             token = room.text[start + n - 1]
-            slot = find(trie, bits, node, token)
+            slot = find_slot(trie, bits, node, token)
             if trie.keys[slot] < 0:
                 nodes += 1
-                put(trie, slot, nodes, node, token)
+                put_node(trie, slot, nodes, node, token)
                 room.slots[nodes] = slot
                 room.holders[nodes] = 0
             node = trie.values[slot]
@@ -166,7 +166,9 @@ def _count_list(i, offsets, text_offsets, ids, shape, room):
     """Count the n-grams of a list: holders, least and largest count of each; returns how many nodes there are."""
     bits, nodes = bits_for(list_tokens(i, offsets, text_offsets, shape) * shape.order), 0
     for h in range(offsets[i], offsets[i + 1]):
-        nodes, found = count_text(ids, text_offsets[h], text_offsets[h + 1], shape, bits, nodes, room)
+        nodes, found = count_text(
+            ids, low=text_offsets[h], high=text_offsets[h + 1], shape=shape, bits=bits, nodes=nodes, room=room
+        )
         for k in range(found):
             node = room.row[k]
             count = room.counts[node]
@@ -206,7 +208,13 @@ def _larger(trie, nodes, size):
     )
     bits = bits_for(size)
     for node in range(1, nodes):
-        put(trie, find(trie, bits, trie.parents[node], trie.tokens[node]), node, trie.parents[node], trie.tokens[node])
+        put_node(
+            trie,
+            find_slot(trie, bits, trie.parents[node], trie.tokens[node]),
+            node,
+            trie.parents[node],
+            trie.tokens[node],
+        )
     return trie
 
 
@@ -220,16 +228,16 @@ def survey(offsets, text_offsets, ids, shape):
                    1, size)  # fmt: skip
     lists, differs = np.zeros(size, np.int32), np.zeros(size, np.bool_)
     for i in range(len(offsets) - 1):
-        nodes = _count_list(i, offsets, text_offsets, ids, shape, room)
+        nodes = _count_list(i, offsets, text_offsets, ids, shape, room=room)
         if total + nodes > size:
             size = 2 * max(size, nodes)
             trie, lists, differs = _larger(trie, total, size), _longer(lists, size), _longer(differs, size)
         bits = bits_for(size)
         for node in range(1, nodes + 1):
             parent, token = number[room.trie.parents[node]], room.trie.tokens[node]
-            slot = find(trie, bits, parent, token)
+            slot = find_slot(trie, bits, parent, token)
             if trie.keys[slot] < 0:
-                put(trie, slot, total, parent, token)
+                put_node(trie, slot, total, parent, token)
                 total += 1
             number[node] = trie.values[slot]
             if room.holders[node] > 0:

@@ -41,12 +41,14 @@ def ngrams(
     column changes no choice). `columns` are n-grams found before (`ngrams_recipe`), one a line of UTF-8.
     Cost: `order` look-ups a token; float32 counts and int32 indices, 8 bytes for each n-gram of each hypothesis.
     """
-    check_options(order, lowest, tokens, minimum, name)
+    check_ngram_options(order, lowest, tokens, minimum, name)
     if columns is None:
-        columns = ngrams_recipe(corpus, order, lowest, tokens, boundaries, minimum, differing, name)["columns"]
+        columns = ngrams_recipe(
+            corpus, order, lowest, tokens, boundaries, minimum=minimum, differing=differing, name=name
+        )["columns"]
     texts = _need_texts(corpus)
     given = _lines(columns)
-    (words, known), shape, _ = _tokenise(texts, given, tokens, boundaries, lowest, order)
+    (words, known), shape, _ = _tokenise(texts, given, tokens, boundaries, lowest, order=order)
     odd = np.flatnonzero((known.lengths() < lowest) | (known.lengths() > order))
     if len(odd):
         raise ParameterError(
@@ -57,7 +59,9 @@ def ngrams(
         raise ParameterError(f"the columns of the feature 'ngrams' must differ, got {given[int(twice)]!r} twice")
     from scipy.sparse import csr_array
 
-    data, indices, rows = count_columns(_writable(corpus.offsets), words.offsets, words.ids, shape, trie, column)
+    data, indices, rows = count_columns(
+        _writable(corpus.offsets), text_offsets=words.offsets, ids=words.ids, shape=shape, trie=trie, columns=column
+    )
     if rows[-1] < 2**31:
         rows = rows.astype(np.int32)
     matrix = csr_array((data, indices, rows), shape=(corpus.hypotheses, len(given)))
@@ -79,12 +83,14 @@ def ngrams_recipe(
     name: str = "",
 ) -> dict[str, Any]:
     """The recipe of `ngrams` with the n-grams of these lists as its `columns`, in order of first appearance."""
-    check_options(order, lowest, tokens, minimum, name)
+    check_ngram_options(order, lowest, tokens, minimum, name)
     start = _prefix(tokens, name)
     taken = next((each for each in corpus.sparse_names if each.startswith(start)), None)
     if taken is not None:
         raise ParameterError(f"these lists already have a feature {taken!r}; give the new ones another name: name=...")
-    (words,), shape, vocabulary = _tokenise(_need_texts(corpus), None, tokens, boundaries, lowest, order)
+    (words,), shape, vocabulary = _tokenise(
+        texts=_need_texts(corpus), given=None, tokens=tokens, boundaries=boundaries, lowest=lowest, order=order
+    )
     found = Survey(*survey(_writable(corpus.offsets), words.offsets, words.ids, shape))
     kept = found.lists >= max(minimum, 1)
     if differing:
@@ -107,7 +113,7 @@ def ngrams_recipe(
 def only_ngrams(recipe: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The recipe with only the columns of these names; other names are left alone."""
     tokens, name = recipe.get("tokens", "words"), recipe.get("name", "")
-    check_options(recipe.get("order", 2), recipe.get("lowest", 1), tokens, recipe.get("minimum", 1), name)
+    check_ngram_options(recipe.get("order", 2), recipe.get("lowest", 1), tokens, recipe.get("minimum", 1), name)
     start = _prefix(tokens, name)
     lines = [each[len(start) :] for each in names if each.startswith(start)]
     text = "\n".join([*lines, ""])
@@ -123,7 +129,7 @@ def column_names(columns: npt.NDArray[np.uint8], tokens: str = "words", name: st
     return [start + line for line in columns.tobytes().decode("utf-8").split("\n")[:-1]]
 
 
-def check_options(order: int, lowest: int, tokens: str, minimum: int, name: str) -> None:
+def check_ngram_options(order: int, lowest: int, tokens: str, minimum: int, name: str) -> None:
     """Options of the feature, before any work."""
     for option, value in (("order", order), ("lowest", lowest), ("minimum", minimum)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
@@ -211,7 +217,9 @@ def _spelt(found: Survey, kept: Bools, order: int, vocabulary: list[str]) -> npt
         spelling = [_character(int(token)) for token in np.flatnonzero(used)]
     texts = Texts.of(spelling)
     chosen = np.flatnonzero(kept)
-    return spell(found.parents, renumbered[found.tokens], chosen, order, _own(texts.buffer), texts.starts, texts.ends)
+    return spell(
+        found.parents, renumbered[found.tokens], chosen, order, _own(texts.buffer), starts=texts.starts, ends=texts.ends
+    )
 
 
 def _own(buffer: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

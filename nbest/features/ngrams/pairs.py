@@ -44,9 +44,9 @@ def pairs(
     Jagarlamudi & Daume III (2012), section 4.1: the features of their boosting baselines.
     Cost: a number for each piece of each word of each hypothesis, sorted once; 8 bytes for each pair of a hypothesis.
     """
-    low, high = check_options(pieces, low, high, minimum)
+    low, high = check_pair_options(pieces, low, high, minimum)
     if columns is None:
-        columns = pairs_recipe(corpus, pieces, low, high, bigrams, minimum, differing)["columns"]
+        columns = pairs_recipe(corpus, pieces, low, high, bigrams, minimum=minimum, differing=differing)["columns"]
     given = _lines(columns)
     tokens, vocabulary = _tokens(corpus, pieces, low, high, bigrams)
     number = {name: at for at, name in enumerate(vocabulary)}
@@ -56,7 +56,9 @@ def pairs(
         raise ParameterError(f"the columns of the feature 'pairs' must differ, got {given[int(twice)]!r} twice")
     from scipy.sparse import csr_array
 
-    data, indices, rows = count_columns(np.array(corpus.offsets), tokens.offsets, tokens.ids, _ONE, trie, column)
+    data, indices, rows = count_columns(
+        np.array(corpus.offsets), text_offsets=tokens.offsets, ids=tokens.ids, shape=_ONE, trie=trie, columns=column
+    )
     if rows[-1] < 2**31:
         rows = rows.astype(np.int32)
     matrix = csr_array((data, indices, rows), shape=(corpus.hypotheses, len(given)))
@@ -77,7 +79,7 @@ def pairs_recipe(
     differing: bool = True,
 ) -> dict[str, Any]:
     """The recipe of `pairs` with the pairs of these lists as its `columns`, in order of first appearance."""
-    low, high = check_options(pieces, low, high, minimum)
+    low, high = check_pair_options(pieces, low, high, minimum)
     tokens, vocabulary = _tokens(corpus, pieces, low, high, bigrams)
     found = Survey(*survey(np.array(corpus.offsets), tokens.offsets, tokens.ids, _ONE))
     kept = found.lists >= minimum
@@ -98,7 +100,7 @@ def only_pairs(recipe: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any
     return {**recipe, "columns": _bytes([name[len(start) :] for name in names if name.startswith(start)])}
 
 
-def check_options(pieces: Any, low: Any, high: Any, minimum: Any) -> tuple[int, int]:
+def check_pair_options(pieces: Any, low: Any, high: Any, minimum: Any) -> tuple[int, int]:
     """The lengths of pieces, or a complaint about options that break a rule."""
     if not isinstance(pieces, str) or pieces not in LENGTHS:
         raise ParameterError(f"'pieces' of the feature 'pairs' must be 'suffix' or 'character', got {pieces!r}")
@@ -142,7 +144,8 @@ def _tokens(corpus: NBest, pieces: str, low: int, high: int, bigrams: bool) -> t
     names: dict[str, int] = {}
     flat = np.array([names.setdefault(piece, len(names)) for each in cut for piece in each], np.int64)
     owners = segments.owners(corpus.offsets)
-    offsets, keys = _keys(words.offsets, words.ids, owners, labels.offsets, labels.ids, sizes, flat, len(tags), bigrams)
+    texts, tagged = (words.offsets, words.ids), (labels.offsets, labels.ids)
+    offsets, keys = _keys(texts, owners, tagged, (sizes, flat), len(tags), bigrams=bigrams)
     distinct, ids = np.unique(keys, return_inverse=True)
     spelt = _spelt(distinct, list(names), tags)
     number: dict[str, int] = {}
@@ -183,8 +186,11 @@ def _spelt(keys: Ints, pieces: list[str], tags: list[str]) -> list[str]:
 
 
 @kernel
-def _keys(word_offsets, words, owners, label_offsets, labels, piece_offsets, pieces, size, bigrams):
-    """Offsets [H+1] and keys of the pairs of each hypothesis."""
+def _keys(texts, owners, tagged, cut, size, bigrams):
+    """Offsets [H+1] and keys of the pairs of each hypothesis, from words, labels and pieces of words."""
+    word_offsets, words = texts
+    label_offsets, labels = tagged
+    piece_offsets, pieces = cut
     offsets = np.zeros(len(owners) + 1, np.int64)
     for h in range(len(owners)):
         i, total = owners[h], 0

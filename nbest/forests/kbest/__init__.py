@@ -11,10 +11,11 @@ from nbest.compute.compilation import kernel
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
 from nbest.corpus.container import frozen_view
+from nbest.corpus.layout import forest_of
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest.hashes import mark_used
 from nbest.forests.kbest.heap import EDGE, FIELDS, LEFT, RIGHT, roomy
-from nbest.forests.kbest.search import search
+from nbest.forests.kbest.search import Query, search_forest
 from nbest.forests.posteriors import checked_scores
 
 
@@ -42,13 +43,11 @@ def kbest(
     nothing = frozen_view(np.zeros(1), np.int64), frozen_view(np.zeros(0), np.int32)
     symbols = forests.need_words("distinct derivations") if distinct else nothing
     arity = int(forests.arities.max(initial=0))
+    words = forests.tail_offsets, *symbols, np.zeros(max(arity, 2), np.int64)
     parts: dict[int, tuple[Ints, Ints, Ints]] = {}
 
     def work(low: int, high: int) -> None:
-        parts[low] = _kbest(
-            low, high, k, distinct, layout.node_offsets, layout.edge_offsets, layout.starts, layout.first,
-            layout.second, values, own, (forests.tail_offsets, *symbols, np.zeros(max(arity, 2), np.int64)),
-        )  # fmt: skip
+        parts[low] = _kbest(low, high, layout.graph, (values, own), words, k=k, distinct=distinct)
 
     over_ranges(work, layout.edge_offsets, threads)
     return joined(forests, [parts[low] for low in sorted(parts)])
@@ -62,28 +61,26 @@ def joined(forests: Forests, parts: list[tuple[Ints, Ints, Ints]]) -> Derivation
 
 
 @kernel
-def _kbest(
-    low, high, k, distinct, node_offsets, edge_offsets, starts, first, second, scores, own, words
-):  # fmt: skip
+def _kbest(low, high, graph, edge_values, words, k, distinct):
     """Derivations of a range of forests: how many a forest, edges a derivation, edges."""
+    scores, own = edge_values
     store = np.empty((0, FIELDS), np.int32), np.empty(0), np.empty((0, 4), np.uint64)
     counts = np.zeros(high - low, np.int64)
     sizes = np.empty(16, np.int64)
     edges = np.empty(16, np.int64)
     derivations, total = 0, 0
     for i in range(low, high):
-        a, b = node_offsets[i], node_offsets[i + 1]
-        c, d = edge_offsets[i], edge_offsets[i + 1]
-        begin = starts[a + i : b + i + 1]
+        forest, (a, b), (c, d) = forest_of(graph, i)
         used = np.ones((d - c, 2), np.bool_)
         if distinct:
-            mark_used(begin, first[c:d], own[c:d], words, used)
-        found, store = search(k, begin, first[c:d], second[c:d], scores[c:d], own[c:d], distinct, used, words, store)
+            mark_used(forest.starts, forest.first, own[c:d], words, used)
+        query = Query(forest=forest, scores=scores[c:d], own=own[c:d], used=used, words=words, distinct=distinct)
+        found, store = search_forest(k, query, store)
         counts[i - low] = len(found)
         stack = np.empty(b - a + 1, np.int32)
         for record in found:
             before = total
-            edges, total = _read_out(record, store[0], own[c:d], stack, edges, total)
+            edges, total = _read_out(record, records=store[0], own=own[c:d], stack=stack, edges=edges, total=total)
             sizes = roomy(sizes, derivations)
             sizes[derivations] = total - before
             derivations += 1

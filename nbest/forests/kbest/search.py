@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
+from nbest.base.types import Bools, Floats, Ints
 from nbest.compute.compilation import kernel
+from nbest.corpus.layout import Forest
 from nbest.forests.kbest.hashes import doubled, hash_record, is_new
 from nbest.forests.kbest.heap import (
     EDGE,
@@ -24,9 +28,21 @@ from nbest.forests.kbest.heap import (
 _CLOSED, _DONE = -2, -1  # instead of a record whose successors are to be made: no candidates yet, successors are there
 
 
+class Query(NamedTuple):
+    """What is searched: a forest with V' nodes and E' edges, as laid out."""
+
+    forest: Forest
+    scores: Floats  # [E']
+    own: Ints  # [E'] the forests' edge of each edge, -1 for extra ones
+    used: Bools  # [E', 2] whether the edge has the words of each of its tails
+    words: Any  # tail_offsets, symbol_offsets and symbols of the forests, and room for the records of an edge's tails
+    distinct: bool  # whether derivations must differ in their words
+
+
 @kernel
-def viterbi(starts, first, second, scores, records, values):
+def viterbi(forest, scores, records, values):
     """Records 0 to V' - 1: the best derivation of each node, ties to the lowest edge; value -inf if there is none."""
+    starts, first, second = forest
     records[0] = 0
     records[0, LINK] = NONE
     values[0] = 0.0
@@ -41,61 +57,65 @@ def viterbi(starts, first, second, scores, records, values):
             records[v, LINK] = NONE
             values[v] = -np.inf
         else:
-            fill(records, values, v, best, first[best], second[best], v, scores[best])
+            fill(records, values, at=v, edge=best, left=first[best], right=second[best], head=v, score=scores[best])
 
 
 @kernel
-def _open(v, starts, first, second, scores, records, values, count):
+def _open(v, query, records, values, count):
     """Make the candidates of a node: each of its edges but the best, with the best of each tail."""
+    (starts, first, second), scores = query.forest, query.scores
     heap = -1
     for e in range(starts[v], starts[v + 1]):
         if e != records[v, EDGE] and scores[e] + (values[first[e]] + values[second[e]]) > -np.inf:
-            fill(records, values, count, e, first[e], second[e], v, scores[e])
+            fill(records, values, at=count, edge=e, left=first[e], right=second[e], head=v, score=scores[e])
             heap = meld(records, values, heap, count)
             count += 1
     return heap, count
 
 
 @kernel
-def _missing(record, nodes, first, second, used, records):
+def _missing(record, nodes, query, records):
     """A tail of which the next derivation must be known before the successors of the record can be made, or -1."""
+    forest, used = query.forest, query.used
     edge, left, right = records[record, EDGE], records[record, LEFT], records[record, RIGHT]
     if used[edge, 1] and records[right, LINK] == UNKNOWN:
-        return second[edge]
+        return forest.second[edge]
     if right < nodes and used[edge, 0] and records[left, LINK] == UNKNOWN:
-        return first[edge]
+        return forest.first[edge]
     return -1
 
 
 @kernel
-def _succeed(record, v, nodes, scores, used, records, values, heap, count):
+def _succeed(record, v, query, records, values, heap, count):
     """Push (e, i, j + 1), and (e, i + 1, j) where j is the best: every pair is reached once, from one no worse."""
+    nodes, used = len(query.forest.starts) - 1, query.used
     edge, left, right = records[record, EDGE], records[record, LEFT], records[record, RIGHT]
+    score = query.scores[edge]
     if used[edge, 1] and records[right, LINK] >= 0:
-        fill(records, values, count, edge, left, records[right, LINK], v, scores[edge])
+        fill(records, values, at=count, edge=edge, left=left, right=records[right, LINK], head=v, score=score)
         heap = meld(records, values, heap, count)
         count += 1
     if right < nodes and used[edge, 0] and records[left, LINK] >= 0:
-        fill(records, values, count, edge, records[left, LINK], right, v, scores[edge])
+        fill(records, values, at=count, edge=edge, left=records[left, LINK], right=right, head=v, score=score)
         heap = meld(records, values, heap, count)
         count += 1
     return heap, count
 
 
 @kernel
-def _prepare(starts, first, second, scores, own, distinct, words, store):
+def _prepare(query, store):
     """The store with the best derivation of each node, and hashes of its words."""
     records, values, hashes = store
-    nodes = len(starts) - 1
+    nodes, own, distinct = len(query.forest.starts) - 1, query.own, query.distinct
     if len(records) < nodes + 1:
         records, values = np.empty((nodes + 1, FIELDS), np.int32), np.empty(nodes + 1)
     if distinct and len(hashes) < len(records):
         hashes = np.empty((len(records), 4), np.uint64)
-    viterbi(starts, first, second, scores, records, values)
+    viterbi(query.forest, query.scores, records, values)
     if distinct:
         for v in range(1, nodes):
             if values[v] > -np.inf and own[records[v, EDGE]] >= 0:
-                hash_record(v, own[records[v, EDGE]], records, hashes, words)
+                hash_record(v, own[records[v, EDGE]], records, hashes, query.words)
     return records, values, hashes
 
 
@@ -112,26 +132,28 @@ def _with_room(need, distinct, store):
 
 
 @kernel
-def _pop(v, own, distinct, words, store, heaps, pending, table):
+def _pop(v, query, store, queues, table):
     """Take the best candidate of a node; whether it has words the node had before."""
     records, values, hashes = store
+    heaps, pending = queues
     top = heaps[v]
     if top < 0:
         return False
     heaps[v] = without_top(records, values, top)
     records[top, LINK] = UNKNOWN
     pending[v] = top
-    edge = own[records[top, EDGE]]
-    if not distinct or edge < 0:
+    edge = query.own[records[top, EDGE]]
+    if not query.distinct or edge < 0:
         return False
-    hash_record(top, edge, records, hashes, words)
+    hash_record(top, edge, records, hashes, query.words)
     return not is_new(top, records, hashes, table)
 
 
 @kernel
-def search(k, starts, first, second, scores, own, distinct, used, words, store):
+def search_forest(k, query, store):
     """Numbers of the records of the k best derivations of the root, and the store: records, values and hashes."""
-    store = _prepare(starts, first, second, scores, own, distinct, words, store)
+    store = _prepare(query, store)
+    starts, own, distinct = query.forest.starts, query.own, query.distinct
     nodes = len(starts) - 1
     root, count, size = nodes - 1, nodes, 0
     found = np.empty(k, np.int32)
@@ -149,17 +171,17 @@ def search(k, starts, first, second, scores, own, distinct, used, words, store):
         if distinct and 2 * (entered + 2) > len(table):
             table = doubled(table, records, hashes)
         if pending[v] == _CLOSED:
-            heaps[v], count = _open(v, starts, first, second, scores, records, values, count)
+            heaps[v], count = _open(v, query, records, values, count)
             pending[v] = v
             entered += distinct and own[records[v, EDGE]] >= 0 and is_new(v, records, hashes, table)
         if pending[v] != _DONE:
-            tail = _missing(pending[v], nodes, first, second, used, records)
+            tail = _missing(pending[v], nodes, query, records)
             if tail >= 0:
                 stack[depth], depth = tail, depth + 1
                 continue
-            heaps[v], count = _succeed(pending[v], v, nodes, scores, used, records, values, heaps[v], count)
+            heaps[v], count = _succeed(pending[v], v, query, records, values, heap=heaps[v], count=count)
             pending[v] = _DONE
-        if _pop(v, own, distinct, words, store, heaps, pending, table):
+        if _pop(v, query, store, (heaps, pending), table):
             continue
         entered += 1
         following = pending[v]  # the record that was taken, or _DONE: nothing is left

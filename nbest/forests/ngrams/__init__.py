@@ -1,7 +1,7 @@
 """N-grams of forests: those completed at each edge, those of the references, expected counts.
 
 An edge completes the n-grams of its words, tails put in, that are not within one tail; on annotated forests
-(`nbest.forests.ngrams.annotate`) the boundary words of the tails are enough to know them, and each n-gram of a
+(`nbest.forests.ngrams.annotation`) the boundary words of the tails are enough to know them, and each n-gram of a
 derivation is completed at exactly one of its edges. Edges that are part of no derivation complete none.
 """
 
@@ -17,13 +17,13 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.parallel import each
 from nbest.corpus import Forests
-from nbest.forests.ngrams.annotate import (
+from nbest.forests.ngrams.annotation import (
     LIMIT,
     annotate,
     annotate_tracked,
     check_order,
     check_tails,
-    edge_arrays,
+    word_edges,
 )
 from nbest.forests.ngrams.completed import collect, node_states, orders_of, reference_rows
 from nbest.forests.ngrams.tokens import reference_tokens, retokenised
@@ -109,12 +109,18 @@ def ngram_stats(
     order = metric.max_ngram_order
     forests = annotate(retokenised(forests, metric.tokenize, metric.lowercase), order, limit=limit, threads=threads)
     references = reference_ngrams(forests, order, tokenize=metric.tokenize, lowercase=metric.lowercase)
-    found = ngrams(forests, order, known=references.ngrams, threads=threads)
+    found = edge_ngrams(forests, order, known=references.ngrams, threads=threads)
     known = references.ngrams
     return forests, NgramStats(
-        order, found.counts, found.event_offsets, found.events, known.offsets, known.orders, references.limits,
-        references,
-    )  # fmt: skip
+        order=order,
+        counts=found.counts,
+        match_offsets=found.event_offsets,
+        matches=found.events,
+        ngram_offsets=known.offsets,
+        orders=known.orders,
+        limits=references.limits,
+        references=references,
+    )
 
 
 def reference_ngrams(
@@ -130,7 +136,9 @@ def reference_ngrams(
     return ReferenceNgrams(_numbered([part[:2] for part in parts]), limits, groups, words.lengths())
 
 
-def ngrams(forests: Forests, order: int = 4, *, known: Ngrams | None = None, threads: int | None = None) -> EdgeNgrams:
+def edge_ngrams(
+    forests: Forests, order: int = 4, *, known: Ngrams | None = None, threads: int | None = None
+) -> EdgeNgrams:
     """The n-grams of up to `order` words that each edge of annotated forests completes.
 
     With `known` n-grams only these are events, under their numbers; else all are, numbered by first appearance.
@@ -177,20 +185,20 @@ def _collected(
     """What the kernel `collect` finds in each forest."""
     check_order(order)
     check_tails(forests)
-    arrays = edge_arrays(forests)
+    edges = word_edges(forests)
     nodes = forests.node_offsets
 
     def one(i: int) -> tuple[Ints, ...]:
         starts = forests.edge_offsets[nodes[i] : nodes[i + 1] + 1]
-        bad, *states = node_states(starts, *arrays, order - 1)  # what nodes need, their contexts, the trie of these
+        bad, *states = node_states(starts, edges, order - 1)  # what nodes need, their contexts, the trie of these
         if bad >= 0:
             raise CapabilityError(
                 f"n-grams of order {order} are not local to the edges of these forests: node {bad} of forest "
-                f"{forests.ids[i]!r} begins or ends in different words; call annotate (nbest.forests.ngrams) first"
+                f"{forests.ids[i]!r} begins or ends in different words; call nbest.forests.ngrams.annotate first"
             )
         low, high = (0, 0) if known is None else known.offsets[i : i + 2]
-        parents, words = (_NONE, _NONE) if known is None else (known.parents[low:high], known.words[low:high])
-        return collect(*(starts, *arrays, *states, order, parents, words, known is None, weights))
+        rows = (_NONE, _NONE) if known is None else (known.parents[low:high], known.words[low:high])
+        return collect(starts, edges, tuple(states), order, rows, growing=known is None, weights=weights)
 
     return each(one, range(len(forests)), threads)
 

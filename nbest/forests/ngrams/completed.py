@@ -11,7 +11,7 @@ from nbest.forests.ngrams.contexts import LEFT, RIGHT
 
 
 @kernel
-def node_states(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most):
+def node_states(edge_starts, edges, most):
     """What each node of one forest needs (-1: part of no derivation), its contexts, and the trie they are rows of.
 
     First of all the node with two different contexts, -1 if there is none.
@@ -19,39 +19,41 @@ def node_states(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most)
     nodes = len(edge_starts) - 1
     useful, need = np.empty(nodes, np.bool_), np.empty(nodes, np.int8)
     ends = np.full((2, nodes), -1, np.int32)
-    table, parents, words = contexts.new_trie()
+    trie = contexts.new_trie()
     if nodes:
-        contexts.needs(edge_starts, tail_offsets, tails, symbol_offsets, symbols, useful, need)
+        contexts.needs(edge_starts, edges, useful, need)
     rows = np.int64(0)
     for v in range(nodes):
         seen = False
         for e in range(edge_starts[v], edge_starts[v + 1] if need[v] and useful[v] else edge_starts[v]):
-            below = tails[tail_offsets[e] : tail_offsets[e + 1]]
+            below = contexts.tails_of(edges, e)
             if not contexts.alive(below, useful):
                 continue
-            row = symbols[symbol_offsets[e] : symbol_offsets[e + 1]]
-            table, parents, words = contexts.with_room(table, parents, words, rows, 2 * most)
+            row = contexts.symbols_of(edges, e)
+            trie = contexts.with_room(trie, rows, 2 * most)
             left, right = np.int32(-1), np.int32(-1)
             if need[v] & LEFT:
-                left, rows = contexts.first_words(row, ends[0][below], most, table, parents, words, rows)
+                left, rows = contexts.first_words(row, ends[0][below], most, trie, rows)
             if need[v] & RIGHT:
-                right, rows = contexts.last_words(row, ends[1][below], most, table, parents, words, rows)
+                right, rows = contexts.last_words(row, ends[1][below], most, trie, rows)
             if seen and (left != ends[0, v] or right != ends[1, v]):
-                return v, need, ends, parents, words
+                return v, need, ends, trie
             ends[0, v], ends[1, v], seen = left, right, True
     for v in range(nodes):
         if not useful[v]:
             need[v] = -1
-    return -1, need, ends, parents, words
+    return -1, need, ends, trie
 
 
 @kernel
-def _spell(symbols, tails, need, ends, parents, words, most, spelt, inside):
+def _spell(symbols, tails, states, most, spelling):
     """The words of an edge with those of its tails that n-grams can cross into; how many.
 
-    `spelt` is -1 where words are left out. `inside` is where the tail that a word comes from begins: n-grams from there
+    The spelling is -1 where words are left out, and where the tail that a word comes from begins: n-grams from there
     on are the tail's own.
     """
+    need, ends, trie = states
+    spelt, inside = spelling
     size = 0
     for s in symbols:
         if s >= 0:
@@ -61,7 +63,7 @@ def _spell(symbols, tails, need, ends, parents, words, most, spelt, inside):
         t = tails[-1 - s]
         start = size
         if need[t] & LEFT:
-            size = contexts.write(parents, words, ends[0, t], spelt, size)
+            size = contexts.write_row(trie, ends[0, t], spelt, size)
             inside[start:size] = start
         if need[t] == (LEFT | RIGHT) and size - start < most:
             continue
@@ -69,24 +71,26 @@ def _spell(symbols, tails, need, ends, parents, words, most, spelt, inside):
         size += 1
         start = size
         if need[t] & RIGHT:
-            size = contexts.write(parents, words, ends[1, t], spelt, size)
+            size = contexts.write_row(trie, ends[1, t], spelt, size)
             inside[start:size] = start
     return size
 
 
 @kernel
-def _complete(spelt, inside, size, order, growing, table, parents, words, rows, counts, events):
+def _complete(spelling, trie, rows, growing, counts, events):
     """Fill counts and events of one edge; how many events, and how many n-grams there are now."""
+    spelt, inside = spelling
+    size, order = len(spelt), len(counts)
     found = 0
     for start in range(size):
         row = np.int32(-1)
         known = True
         for at in range(start, _last_new(spelt, inside, start, min(start + order, size)) + 1):
             if known and growing:
-                row = contexts.add(table, parents, words, rows, row, spelt[at])
+                row = contexts.add_row(trie, rows, row, spelt[at])
                 rows = max(rows, row + 1)
             elif known:
-                row = contexts.find(table, parents, words, row, spelt[at])
+                row = contexts.find_row(trie, row, spelt[at])
                 known = row >= 0
             if start < inside[at]:
                 counts[at - start] += 1
@@ -111,56 +115,50 @@ def _last_new(spelt, inside, start, end):
 @kernel
 def _table_of(parents, words):
     """The trie with these rows, in arrays that may be written to."""
-    table, new_parents, new_words = contexts.new_trie()
-    table, new_parents, new_words = contexts.with_room(table, new_parents, new_words, np.int64(0), len(parents))
+    trie = contexts.with_room(contexts.new_trie(), np.int64(0), len(parents))
     for g in range(len(parents)):
-        contexts.add(table, new_parents, new_words, g, parents[g], words[g])
-    return table, new_parents, new_words
+        contexts.add_row(trie, g, parents[g], words[g])
+    return trie
 
 
 @kernel
-def _longest(edge_starts, tail_offsets, symbol_offsets, most):
+def _longest(edge_starts, edges, most):
     """Room for the words that any edge of a forest is spelt with."""
     longest = 0
     for e in range(edge_starts[0], edge_starts[-1]):
-        arity = tail_offsets[e + 1] - tail_offsets[e]
-        longest = max(longest, symbol_offsets[e + 1] - symbol_offsets[e] + arity * 2 * most)
+        longest = max(longest, len(contexts.symbols_of(edges, e)) + len(contexts.tails_of(edges, e)) * 2 * most)
     return longest
 
 
 @kernel
-def collect(
-    edge_starts, tail_offsets, tails, symbol_offsets, symbols, need, ends, context_parents, context_words, order,
-    known_parents, known_words, growing, weights,
-):  # fmt: skip
+def collect(edge_starts, edges, states, order, known, growing, weights):
     """Parents and words of the n-grams of one forest; counts, number of events and events of its edges; totals.
 
     Only the n-grams known are events unless `growing`. With weights of the edges [E] the events are not kept, and
     totals are the sum of weights of each n-gram.
     """
-    table, parents, words = _table_of(known_parents, known_words)
-    rows = len(known_parents)
+    need = states[0]
+    trie = _table_of(known[0], known[1])
+    rows = len(known[0])
     low, high = edge_starts[0], edge_starts[-1]
     counts = np.zeros((high - low, order), np.int32)
     sizes = np.zeros(high - low, np.int64)
-    longest = _longest(edge_starts, tail_offsets, symbol_offsets, order - 1)
+    longest = _longest(edge_starts, edges, order - 1)
     spelt, inside = np.empty(longest, np.int32), np.empty(longest, np.int64)
     events = np.empty(longest * order, np.int32)
-    totals = np.zeros(len(parents) if len(weights) else 0)
+    totals = np.zeros(len(trie.parents) if len(weights) else 0)
     kept = 0
     for v in range(len(edge_starts) - 1):
         for e in range(edge_starts[v], edge_starts[v + 1] if need[v] >= 0 else edge_starts[v]):
-            below = tails[tail_offsets[e] : tail_offsets[e + 1]]
+            below = contexts.tails_of(edges, e)
             if not _derives(below, need):
                 continue
-            row = symbols[symbol_offsets[e] : symbol_offsets[e + 1]]
-            size = _spell(row, below, need, ends, context_parents, context_words, order - 1, spelt, inside)
+            size = _spell(contexts.symbols_of(edges, e), below, states, order - 1, (spelt, inside))
             events = room(events, kept + size * order)
             if growing:
-                table, parents, words = contexts.with_room(table, parents, words, rows, size * order)
-            found, rows = _complete(
-                spelt, inside, size, order, growing, table, parents, words, rows, counts[e - low], events[kept:]
-            )
+                trie = contexts.with_room(trie, rows, size * order)
+            spelling = spelt[:size], inside[:size]
+            found, rows = _complete(spelling, trie, rows, growing, counts=counts[e - low], events=events[kept:])
             if len(weights):
                 totals = room(totals, rows)
                 for g in events[:found]:
@@ -168,7 +166,8 @@ def collect(
             else:
                 sizes[e - low] = found
                 kept += found
-    return parents[:rows].copy(), words[:rows].copy(), counts, sizes, events[:kept].copy(), totals[:rows].copy()
+    parents, words = trie.parents[:rows].copy(), trie.words[:rows].copy()
+    return parents, words, counts, sizes, events[:kept].copy(), totals[:rows].copy()
 
 
 @kernel
@@ -183,8 +182,7 @@ def _derives(tails, need):
 def reference_rows(offsets, ids, order):
     """Parents, words and limits of the n-grams of the references of one forest; a word -1 is in none."""
     size = (offsets[-1] - offsets[0]) * order
-    table, parents, words = contexts.new_trie()
-    table, parents, words = contexts.with_room(table, parents, words, np.int64(0), size)
+    trie = contexts.with_room(contexts.new_trie(), np.int64(0), size)
     limits = np.zeros(size, np.int32)
     seen = np.zeros(size, np.int32)
     rows = np.int64(0)
@@ -194,12 +192,12 @@ def reference_rows(offsets, ids, order):
             for at in range(start, min(start + order, offsets[r + 1])):
                 if ids[at] < 0:
                     break
-                row = contexts.add(table, parents, words, rows, row, ids[at])
+                row = contexts.add_row(trie, rows, row, ids[at])
                 rows = max(rows, row + 1)
                 seen[row] += 1
                 limits[row] = max(limits[row], seen[row])
         seen[:rows] = 0
-    return parents[:rows].copy(), words[:rows].copy(), limits[:rows].copy()
+    return trie.parents[:rows].copy(), trie.words[:rows].copy(), limits[:rows].copy()
 
 
 @kernel
@@ -212,8 +210,10 @@ def orders_of(parents):
 
 
 @kernel
-def clip(low, high, offsets, word_offsets, ids, ngram_offsets, all_parents, all_words, expected, out):
+def clip(low, high, offsets, texts, expected, out):
     """Fill the matches [H, order] of texts with expected counts: an n-gram counts at most as often as expected."""
+    word_offsets, ids = texts
+    ngram_offsets, parents, words, amounts = expected
     order = out.shape[1]
     longest = 0
     for h in range(offsets[low], offsets[high]):
@@ -221,7 +221,7 @@ def clip(low, high, offsets, word_offsets, ids, ngram_offsets, all_parents, all_
     met = np.empty(longest * order, np.int32)  # n-grams of the text
     for i in range(low, high):
         a, b = ngram_offsets[i], ngram_offsets[i + 1]
-        table, parents, words = _table_of(all_parents[a:b], all_words[a:b])
+        trie = _table_of(parents[a:b], words[a:b])
         seen = np.zeros(b - a, np.int32)
         for h in range(offsets[i], offsets[i + 1]):
             text = ids[word_offsets[h] : word_offsets[h + 1]]
@@ -229,10 +229,10 @@ def clip(low, high, offsets, word_offsets, ids, ngram_offsets, all_parents, all_
             for start in range(len(text)):
                 row = np.int32(-1)
                 for at in range(start, min(start + order, len(text))):
-                    row = contexts.find(table, parents, words, row, text[at]) if text[at] >= 0 else np.int32(-1)
+                    row = contexts.find_row(trie, row, text[at]) if text[at] >= 0 else np.int32(-1)
                     if row < 0:
                         break
-                    out[h, at - start] += max(0.0, min(1.0, expected[a + row] - seen[row]))
+                    out[h, at - start] += max(0.0, min(1.0, amounts[a + row] - seen[row]))
                     seen[row] += 1
                     met[found] = row
                     found += 1

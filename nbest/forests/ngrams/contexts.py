@@ -9,8 +9,11 @@ can come before its words or after them; with n-grams of up to `most` + 1 words 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from nbest.base.types import Ints
 from nbest.compute.compilation import kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -20,15 +23,24 @@ LEFT, RIGHT = 1, 2  # bits of what a node needs
 # tries ----------------------------------------------------------------------------------------------------------
 
 
+class WordTrie(NamedTuple):
+    """Rows of words, with room for more."""
+
+    table: Ints  # [a power of two] int32, numbers of rows, -1 where free
+    parents: Ints  # int32
+    words: Ints  # int32
+
+
 @kernel
 def new_trie():
-    """The table, the parents and the words of a trie without rows."""
-    return np.full(64, -1, np.int32), np.empty(32, np.int32), np.empty(32, np.int32)
+    """A trie without rows."""
+    return WordTrie(np.full(64, -1, np.int32), np.empty(32, np.int32), np.empty(32, np.int32))
 
 
 @kernel
-def _slot(table, parents, words, parent, word):
+def _slot(trie, parent, word):
     """Where a row is in the table, or the free slot where it belongs."""
+    table, parents, words = trie
     last = np.uint64(len(table) - 1)
     key = (np.uint64(parent + 1) << np.uint64(32)) | np.uint64(word)
     key *= _GOLDEN
@@ -39,8 +51,9 @@ def _slot(table, parents, words, parent, word):
 
 
 @kernel
-def with_room(table, parents, words, count, more):
-    """The same trie with room for `more` rows."""
+def with_room(trie, count, more):
+    """The same trie with room for `more` rows besides the `count` that it has."""
+    table, parents, words = trie
     need = count + more
     if need > len(parents):
         size = 2 * need
@@ -54,25 +67,25 @@ def with_room(table, parents, words, count, more):
             size *= 2
         table = np.full(size, -1, np.int32)
         for g in range(count):
-            table[_slot(table, parents, words, parents[g], words[g])] = g
-    return table, parents, words
+            table[_slot(WordTrie(table, parents, words), parents[g], words[g])] = g
+    return WordTrie(table, parents, words)
 
 
 @kernel
-def add(table, parents, words, count, parent, word):
+def add_row(trie, count, parent, word):
     """The number of a row; `count` where it is new. There must be room for it."""
-    slot = _slot(table, parents, words, parent, word)
-    if table[slot] < 0:
-        table[slot] = count
-        parents[count] = parent
-        words[count] = word
-    return table[slot]
+    slot = _slot(trie, parent, word)
+    if trie.table[slot] < 0:
+        trie.table[slot] = count
+        trie.parents[count] = parent
+        trie.words[count] = word
+    return trie.table[slot]
 
 
 @kernel
-def find(table, parents, words, parent, word):
+def find_row(trie, parent, word):
     """The number of a row, -1 where the trie does not have it."""
-    return table[_slot(table, parents, words, parent, word)]
+    return trie.table[_slot(trie, parent, word)]
 
 
 @kernel
@@ -86,8 +99,9 @@ def size_of(parents, row):
 
 
 @kernel
-def write(parents, words, row, out, at):
+def write_row(trie, row, out, at):
     """Write the words of a row to `out` from `at` on; where they end."""
+    _, parents, words = trie
     end = at + size_of(parents, row)
     place = end
     while row >= 0:
@@ -100,8 +114,29 @@ def write(parents, words, row, out, at):
 # nodes ----------------------------------------------------------------------------------------------------------
 
 
+class WordEdges(NamedTuple):
+    """Tails and symbols of the edges of forests."""
+
+    tail_offsets: Ints  # [E+1]
+    tails: Ints
+    symbol_offsets: Ints  # [E+1]
+    symbols: Ints
+
+
 @kernel
-def needs(edge_starts, tail_offsets, tails, symbol_offsets, symbols, useful, need):
+def tails_of(edges, e):
+    """Tails of an edge."""
+    return edges.tails[edges.tail_offsets[e] : edges.tail_offsets[e + 1]]
+
+
+@kernel
+def symbols_of(edges, e):
+    """Symbols of an edge."""
+    return edges.symbols[edges.symbol_offsets[e] : edges.symbol_offsets[e + 1]]
+
+
+@kernel
+def needs(edge_starts, edges, useful, need):
     """Fill for each node of one forest whether it is part of a derivation, and what it needs (LEFT, RIGHT).
 
     `edge_starts` [V+1] are numbers over all forests. Useful edges are those whose head is useful and whose tails all
@@ -113,21 +148,22 @@ def needs(edge_starts, tail_offsets, tails, symbol_offsets, symbols, useful, nee
         useful[v] = False  # has a derivation
         need[v] = 0
         for e in range(edge_starts[v], edge_starts[v + 1]):
-            if alive(tails[tail_offsets[e] : tail_offsets[e + 1]], useful):
+            tails = tails_of(edges, e)
+            if alive(tails, useful):
                 useful[v] = True
-                for s in symbols[symbol_offsets[e] : symbol_offsets[e + 1]]:
-                    spoken[v] |= s >= 0 or spoken[tails[tail_offsets[e] - 1 - s]]
+                for s in symbols_of(edges, e):
+                    spoken[v] |= s >= 0 or spoken[tails[-1 - s]]
     reached = np.zeros(nodes, np.bool_)
     reached[nodes - 1] = useful[nodes - 1]
     for v in range(nodes - 1, -1, -1):
         if not reached[v]:
             continue
         for e in range(edge_starts[v], edge_starts[v + 1]):
-            row = tails[tail_offsets[e] : tail_offsets[e + 1]]
-            if alive(row, useful):
-                for t in row:
+            tails = tails_of(edges, e)
+            if alive(tails, useful):
+                for t in tails:
                     reached[t] = True
-                _ask(symbols[symbol_offsets[e] : symbol_offsets[e + 1]], row, need[v], spoken, need)
+                _ask(symbols_of(edges, e), tails, need[v], spoken, need)
     useful[:] = reached
 
 
@@ -156,7 +192,7 @@ def _ask(symbols, tails, asked, spoken, need):
 
 
 @kernel
-def first_words(symbols, lefts, most, table, parents, words, count):
+def first_words(symbols, lefts, most, trie, count):
     """The row of the first `most` words of an edge, and how many rows there are now.
 
     `lefts` are the contexts of the tails by position. There must be room for `most` rows.
@@ -170,12 +206,12 @@ def first_words(symbols, lefts, most, table, parents, words, count):
             taken[size] = s
             size += 1
         else:
-            size = write(parents, words, lefts[-1 - s], taken, size)
-    return _row(taken[: min(size, most)], table, parents, words, count)
+            size = write_row(trie, lefts[-1 - s], taken, size)
+    return _row(taken[: min(size, most)], trie, count)
 
 
 @kernel
-def last_words(symbols, rights, most, table, parents, words, count):
+def last_words(symbols, rights, most, trie, count):
     """The row of the last `most` words of an edge, and how many rows there are now."""
     taken = np.empty(2 * most, np.int32)  # from the end on
     low = 2 * most
@@ -186,15 +222,15 @@ def last_words(symbols, rights, most, table, parents, words, count):
             low -= 1
             taken[low] = s
         else:
-            low -= size_of(parents, rights[-1 - s])
-            write(parents, words, rights[-1 - s], taken, low)
-    return _row(taken[max(low, most) :], table, parents, words, count)
+            low -= size_of(trie.parents, rights[-1 - s])
+            write_row(trie, rights[-1 - s], taken, low)
+    return _row(taken[max(low, most) :], trie, count)
 
 
 @kernel
-def _row(taken, table, parents, words, count):
+def _row(taken, trie, count):
     row = np.int32(-1)
     for word in taken:
-        row = add(table, parents, words, count, row, word)
+        row = add_row(trie, count, row, word)
         count = max(count, row + 1)
     return row, count

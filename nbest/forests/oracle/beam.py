@@ -18,13 +18,13 @@ from nbest.forests.oracle.items import (
     EDGE,
     SIZE,
     WORDS,
-    combine,
+    add_combinations,
     copy,
     empty,
     read_out,
     same_words,
 )
-from nbest.metrics.ngrams import add_reference, table_bits, use_up
+from nbest.metrics.ngrams import ReferenceTrie, add_reference, table_bits, use_up
 
 _PRECISION, _RATIO = 0.85, 0.72  # of unigrams, and from one order to the next
 
@@ -51,13 +51,11 @@ def beam_oracle(forests: Forests, *, beam: int = 50, threads: int | None = None)
     order = getattr(metric, "max_ngram_order", 4)
     gains = 1.0 / (order * _PRECISION * _RATIO ** np.arange(order))
     words = (*forests.need_words("an oracle"), vocabulary.offsets, vocabulary.ids)
+    known = groups, references.offsets, references.ids
     parts: dict[int, tuple[Ints, Ints, Ints]] = {}
 
     def work(low: int, high: int) -> None:
-        parts[low] = _beams(
-            low, high, beam, gains, forests.node_offsets, forests.edge_offsets, forests.tail_offsets, forests.tails,
-            words, references.offsets, references.ids, groups, distinct,
-        )  # fmt: skip
+        parts[low] = _beams(low, high, forests.structure, words, known, gains=gains, beam=beam, distinct=distinct)
 
     over_ranges(work, forests.forest_edges, threads)
     kept = joined(forests, [parts[low] for low in sorted(parts)])
@@ -75,12 +73,11 @@ def _only(derivations: Derivations, choice: Ints) -> Derivations:
 @kernel
 def _gain(words, gains, trie, left, matched):
     """G of one row of words."""
-    unigrams, keys, values, bits, limits = trie
-    for node in range(len(limits)):
-        left[node] = limits[node]
+    for node in range(len(trie.limits)):
+        left[node] = trie.limits[node]
     for n in range(len(gains)):
         matched[n] = 0
-    use_up(words, len(gains), unigrams, keys, values, bits, left, matched)
+    use_up(words, len(gains), trie, left, matched)
     total = -float(len(words))
     for n in range(len(gains)):
         total += gains[n] * matched[n]
@@ -91,7 +88,7 @@ def _gain(words, gains, trie, left, matched):
 def _keep(candidates, count, beam, gains, trie, tail_offsets, items, used):
     """Append the `beam` candidates of a node with the largest gain and different words, best first."""
     matched = np.empty(len(gains), np.int32)
-    left = np.empty_like(trie[4])
+    left = np.empty_like(trie.limits)
     value = np.empty(count)
     for c in range(count):
         row = candidates[0][c]
@@ -120,25 +117,24 @@ def _trie(low, high, reference_offsets, reference_ids, order, unigrams):
     bits = table_bits(size)
     keys, values = np.full(1 << bits, -1, np.int64), np.empty(1 << bits, np.int32)
     limits, seen = np.zeros(size + 1, np.int32), np.zeros(size + 1, np.int32)
-    nodes = 0
+    trie, nodes = ReferenceTrie(unigrams, keys, values, bits, limits), 0
     for j in range(low, high):
         words = reference_ids[reference_offsets[j] : reference_offsets[j + 1]]
-        nodes = add_reference(words, order, nodes, unigrams, keys, values, bits, seen, limits)
-    return unigrams, keys, values, bits, limits[: nodes + 1].copy()
+        nodes = add_reference(words, order, nodes, trie, seen)
+    return ReferenceTrie(unigrams, keys, values, bits, limits[: nodes + 1].copy())
 
 
 @kernel
-def _beams(
-    low, high, beam, gains, node_offsets, edge_offsets, tail_offsets, tails, words, reference_offsets, reference_ids,
-    groups, distinct,
-):  # fmt: skip
+def _beams(low, high, structure, words, known, gains, beam, distinct):
     """What the roots of a range of forests keep: how many a forest, edges a derivation, edges."""
+    node_offsets, edge_offsets, tail_offsets, tails = structure
+    groups, reference_offsets, reference_ids = known
     counts = np.zeros(high - low, np.int64)
     sizes, edges, stack = np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
     derivations, total = 0, 0
     unigrams = np.zeros(distinct, np.int32)
     for i in range(low, high):
-        trie = _trie(groups[i], groups[i + 1], reference_offsets, reference_ids, len(gains), unigrams)
+        trie = _trie(groups[i], groups[i + 1], reference_offsets, reference_ids, order=len(gains), unigrams=unigrams)
         base, nodes = node_offsets[i], node_offsets[i + 1] - node_offsets[i]
         items, used = empty()
         bounds = np.zeros(nodes + 1, np.int64)
@@ -146,12 +142,18 @@ def _beams(
             candidates, taken = empty()
             for e in range(edge_offsets[base + v], edge_offsets[base + v + 1]):
                 below = tails[tail_offsets[e] : tail_offsets[e + 1]]
-                candidates = combine(e, below, bounds, beam, items, words, candidates, taken)
-            items = _keep(candidates, taken[0], beam, gains, trie, tail_offsets, items, used)
+                candidates = add_combinations(
+                    e, tails=below, bounds=bounds, beam=beam, items=items, words=words, store=candidates, used=taken
+                )
+            items = _keep(
+                candidates, taken[0], beam, gains=gains, trie=trie, tail_offsets=tail_offsets, items=items, used=used
+            )
             bounds[v + 1] = used[0]
         for item in range(bounds[nodes - 1] if nodes else 0, bounds[nodes]):
             before = total
-            stack, edges, total = read_out(item, items, tail_offsets, stack, edges, total)
+            stack, edges, total = read_out(
+                item, store=items, tail_offsets=tail_offsets, stack=stack, edges=edges, total=total
+            )
             sizes = roomy(sizes, derivations)
             sizes[derivations] = total - before
             derivations += 1

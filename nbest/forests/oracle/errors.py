@@ -36,16 +36,13 @@ def oracle_errors(forests: Forests, *, lowercase: bool = False, threads: int | N
             "use nbest.forests.oracle.forest_oracle, which searches other forests with a beam"
         )
     vocabulary, references, groups, _ = as_tokens(forests, "none", lowercase)
-    symbol_offsets, symbols = forests.need_words("word errors")
+    words = *forests.need_words("word errors"), vocabulary.offsets, vocabulary.ids
+    known = groups, references.offsets, references.ids
     errors = np.full(len(forests), -1, np.int64)
     parts: dict[int, tuple[Ints, Ints, Ints]] = {}
 
     def work(low: int, high: int) -> None:
-        parts[low] = _oracle(
-            low, high, forests.node_offsets, forests.edge_offsets, forests.tail_offsets, forests.tails,
-            (symbol_offsets, symbols, vocabulary.offsets, vocabulary.ids), references.offsets, references.ids, groups,
-            errors,
-        )  # fmt: skip
+        parts[low] = _oracle(low, high, forests.structure, words, known, errors=errors)
 
     over_ranges(work, forests.forest_edges, threads)
     return joined(forests, [parts[low] for low in sorted(parts)]), errors
@@ -108,15 +105,23 @@ def _longest(low, high, words):
 
 
 @kernel
-def _table(base, nodes, edge_offsets, tail_offsets, tails, words, reference, rows):
-    """d(v, r), node v in row v + 1; row 0 is that of no words."""
-    size = len(reference)
+def _tail(structure, e):
+    """Row of the tail of an edge: that of node v is v + 1, and 0 stands for no tail."""
+    first = structure.tail_offsets[e]
+    return structure.tails[first] + 1 if first < structure.tail_offsets[e + 1] else 0
+
+
+@kernel
+def _table(structure, i, words, reference, rows):
+    """d(v, r) of forest i, node v in row v + 1; row 0 is that of no words."""
+    base, nodes = structure.node_offsets[i], structure.node_offsets[i + 1] - structure.node_offsets[i]
+    edge_offsets, size = structure.edge_offsets, len(reference)
     table = np.full((nodes + 1, size + 1), _NONE, np.int32)
     for r in range(size + 1):
         table[0, r] = r
     for v in range(nodes):
         for e in range(edge_offsets[base + v], edge_offsets[base + v + 1]):
-            tail = tails[tail_offsets[e]] + 1 if tail_offsets[e] < tail_offsets[e + 1] else 0
+            tail = _tail(structure, e)
             if table[tail, 0] < _NONE:
                 row = rows[_extend(table[tail], e, words, reference, rows)]
                 for r in range(size + 1):
@@ -138,12 +143,13 @@ def _back(rows, m, r):
 
 
 @kernel
-def _read_out(base, table, edge_offsets, tail_offsets, tails, words, reference, rows, edges, total):
+def _read_out(structure, i, table, words, reference, rows, edges, total):
     """Append the edges of a derivation that reaches the table's last entry, the lowest first."""
+    base, edge_offsets = structure.node_offsets[i], structure.edge_offsets
     v, r = len(table) - 1, len(reference)
     while v > 0:
         for e in range(edge_offsets[base + v - 1], edge_offsets[base + v]):
-            tail = tails[tail_offsets[e]] + 1 if tail_offsets[e] < tail_offsets[e + 1] else 0
+            tail = _tail(structure, e)
             if table[tail, 0] == _NONE:
                 continue
             m = _extend(table[tail], e, words, reference, rows)
@@ -157,10 +163,10 @@ def _read_out(base, table, edge_offsets, tail_offsets, tails, words, reference, 
 
 
 @kernel
-def _oracle(
-    low, high, node_offsets, edge_offsets, tail_offsets, tails, words, reference_offsets, reference_ids, groups, errors
-):  # fmt: skip
+def _oracle(low, high, structure, words, known, errors):
     """Derivations of a range of forests: how many a forest, edges a derivation, edges."""
+    node_offsets, edge_offsets, _, _ = structure
+    groups, reference_offsets, reference_ids = known
     counts = np.zeros(high - low, np.int64)
     sizes = np.empty(high - low, np.int64)
     edges = np.empty(16, np.int64)
@@ -172,14 +178,12 @@ def _oracle(
         for j in range(groups[i], groups[i + 1]):
             reference = reference_ids[reference_offsets[j] : reference_offsets[j + 1]]
             rows = np.empty((longest + 1, len(reference) + 1), np.int32)
-            table = _table(base, nodes, edge_offsets, tail_offsets, tails, words, reference, rows)
+            table = _table(structure, i, words, reference, rows)
             fewest = table[nodes, len(reference)]
             if nodes == 0 or fewest == _NONE or (errors[i] >= 0 and fewest >= errors[i]):
                 continue
             errors[i] = fewest
-            edges, total = _read_out(
-                base, table, edge_offsets, tail_offsets, tails, words, reference, rows, edges, before
-            )
+            edges, total = _read_out(structure, i, table, words, reference, rows=rows, edges=edges, total=before)
         if errors[i] >= 0:
             counts[i - low], sizes[derivations] = 1, total - before
             derivations += 1

@@ -91,7 +91,7 @@ def _advance(ranks, sizes, beam):
 
 
 @kernel
-def combine(edge, tails, bounds, beam, items, words, store, used):
+def add_combinations(edge, tails, bounds, beam, items, words, store, used):
     """Append the combinations of an edge with items of its tails."""
     sizes = np.empty(len(tails), np.int64)
     for j in range(len(tails)):
@@ -103,7 +103,7 @@ def combine(edge, tails, bounds, beam, items, words, store, used):
     while True:
         for j in range(len(tails)):
             chosen[j] = bounds[tails[j]] + ranks[j]
-        store = _put(edge, chosen, items, words, store, used)
+        store = _put(edge, chosen, items, words, store, used=used)
         if not _advance(ranks, sizes, beam):
             return store
 

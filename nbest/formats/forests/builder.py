@@ -64,9 +64,6 @@ class ForestBuilder:
         nodes: int,
         root: int | None,
         *,
-        path: str | Path | None = None,
-        line: int | None = None,
-        names: Sequence[str] | None = None,
         references: Sequence[str] | None = None,
         source: str | None = None,
         weights: Mapping[str, float] | None = None,
@@ -76,7 +73,8 @@ class ForestBuilder:
         Nodes are put children first, else in the order given. Nodes that have the root among their descendants cannot
         come before it and are left out; other unreachable ones stay.
         """
-        place = Place(self.path if path is None else path, line, draft)
+        line = draft.line
+        place = Place(self.path if draft.path is None else draft.path, line, draft)
         if name in self._places:
             file, at = self._places[name]
             raise FormatError(place.path, line, f"segment {name!r} is already {_where(file, at)}")
@@ -89,7 +87,7 @@ class ForestBuilder:
             self._weights = dict(weights) if self._weights in (None, weights) else {}
         if draft.heads:
             self._check_words(place, bool(draft.symbol_counts))
-        self._parts.append(part_of(place, draft, nodes, root, None if names is None else tuple(names)))
+        self._parts.append(part_of(place, draft, nodes, root))
 
     def _check_words(self, place: Place, words: bool) -> None:
         if self._words not in (None, words):

@@ -47,7 +47,7 @@ def read_cdec(path: str | Path, *, data: bytes | None = None, features: Sequence
     """Read a forest, or a directory of them (`0.json.gz`, ...). `features` names those to keep."""
     builder = ForestBuilder(path, sparse=True, only=features)
     for name, file, contents in single_files(path, data, SUFFIXES):
-        _Reader(builder, file).read(name, _pairs(file, text_of(file, contents)))
+        _CdecReader(builder, file).read(name, _pairs(file, text_of(file, contents)))
     return builder.build()
 
 
@@ -70,12 +70,12 @@ def _pairs(path: str | Path, text: str) -> list[tuple[str, Any]]:
     return list(found.items()) if isinstance(found, dict) else found
 
 
-class _Reader:
+class _CdecReader:
     """Reads one file; complaints name the edge or the node, as the whole file is mostly one line."""
 
     def __init__(self, builder: ForestBuilder, path: str | Path) -> None:
         self.builder, self.path = builder, path
-        self.draft = Draft()
+        self.draft = Draft(path=self.path)
         self.rules: dict[int, list[int]] = {}  # symbols of each
         self.names: dict[str, int] = {}  # column of each of "features"
         self.columns: list[int] = []
@@ -101,7 +101,7 @@ class _Reader:
             self.fail(f'edge {heads.index(-1)} is in no node; a "node" with it in "in_edges" must follow')
         if len(self.draft.symbol_counts) not in (0, len(heads)):
             self.fail("some edges have a rule and others have none")
-        self.builder.add(name, self.draft, self.nodes, self.nodes - 1 if self.nodes else None, path=self.path)
+        self.builder.add(name, self.draft, self.nodes, self.nodes - 1 if self.nodes else None)
 
     def _list(self, value: Any, what: str) -> list[Any]:
         if value is None:

@@ -50,13 +50,13 @@ def _read_segment(builder: ForestBuilder, line: int, segment: dict[str, Any]) ->
         need(path, line, '"source"', source, str)
     names = _names(path, line, segment.get("features"))
     nodes = need(path, line, '"nodes"', segment["nodes"], list)
+    draft = _read_nodes(builder, line, nodes, len(names))
+    draft.names, draft.line = tuple(names), line
     builder.add(
         id_of(path, line, segment.get("id")),
-        _read_nodes(builder, line, nodes, len(names)),
+        draft,
         len(nodes),
         _root(path, line, segment.get("root"), len(nodes)),
-        line=line,
-        names=names,
         references=references_of(path, line, segment.get("references")),
         source=source,
         weights=numbers_of(path, line, "weights", segment["weights"]) if "weights" in segment else None,

@@ -54,17 +54,17 @@ def read_moses_hypergraph(
     """
     builder = ForestBuilder(path, sparse=True, only=features)
     for name, file, contents in single_files(path, data, _SUFFIXES, numbered=True):
-        _Reader(builder, file, lines_of(file, contents, f"'{_FIRST}'"), marks).read(name)
+        _HypergraphReader(builder, file, lines_of(file, contents, f"'{_FIRST}'"), marks).read(name)
     return builder.build()
 
 
-class _Reader:
+class _HypergraphReader:
     """Reads one file line by line."""
 
     def __init__(self, builder: ForestBuilder, path: str | Path, lines: list[str], marks: bool) -> None:
         self.builder, self.path, self.lines, self.at = builder, path, lines, 0
         self.left_out = () if marks else _MARKS
-        self.draft = Draft()
+        self.draft = Draft(path=self.path)
 
     def read(self, name: str) -> None:
         if self.lines[0].strip() != _FIRST:
@@ -81,7 +81,7 @@ class _Reader:
         if len(self.draft.heads) != edges:
             got = len(self.draft.heads)
             raise FormatError(self.path, len(self.lines), f"{edges} edges are announced, and there are {got}")
-        self.builder.add(name, self.draft, nodes, nodes - 1 if nodes else None, path=self.path)
+        self.builder.add(name, self.draft, nodes, nodes - 1 if nodes else None)
 
     def _next(self, expected: str) -> str:
         if self.at == len(self.lines):

@@ -29,6 +29,9 @@ class Draft:
     values: list[float] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
+    names: tuple[str, ...] | None = None  # of the features in `values`
+    path: str | Path | None = None  # where it is from, if not the file that the builder is for
+    line: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Place:
         return FormatError(self.path, self.line, f"{message} (edge {edge})")
 
 
-def part_of(place: Place, draft: Draft, nodes: int, root: int | None, names: tuple[str, ...] | None) -> Part:
+def part_of(place: Place, draft: Draft, nodes: int, root: int | None) -> Part:
     _check_numbers(place, draft.heads, None, nodes, "leads to")
     _check_numbers(place, draft.tails, draft.tail_counts, nodes, "has tail")
     heads, tails = np.array(draft.heads, np.int64), np.array(draft.tails, np.int64)
@@ -76,8 +79,16 @@ def part_of(place: Place, draft: Draft, nodes: int, root: int | None, names: tup
         symbol_counts = np.array(draft.symbol_counts, np.int64)
         rows, _ = segments.rows_of(segments.offsets_of(symbol_counts), edges)
         symbol_counts, symbols = symbol_counts[edges], np.array(draft.symbols, np.int64)[rows]
-    features = _feature_block(place, draft, edges, names)
-    return Part(edge_counts, tail_counts, new_tails, symbol_counts, symbols, features, names)
+    features = _feature_block(place, draft, edges, draft.names)
+    return Part(
+        edge_counts=edge_counts,
+        tail_counts=tail_counts,
+        tails=new_tails,
+        symbol_counts=symbol_counts,
+        symbols=symbols,
+        features=features,
+        names=draft.names,
+    )
 
 
 def _check_numbers(place: Place, numbers: list[int], counts: list[int] | None, nodes: int, what: str) -> None:

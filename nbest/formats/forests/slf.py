@@ -164,7 +164,8 @@ class _Lattice:
             draft.values += [*[0.0] * len(self.scores.names), 1.0 if word else 0.0]
         names = self.scores.names
         weights = self.header.weights(names)
-        self.builder.add(name, draft, nodes, last, path=self.path, names=[*names, "words"], weights=weights)
+        draft.names, draft.path = (*names, "words"), self.path
+        self.builder.add(name, draft, nodes, last, weights=weights)
 
     def _word(self, link: int) -> str:
         below = self.node_words.get(self.ends[link], "")

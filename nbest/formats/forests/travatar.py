@@ -54,14 +54,14 @@ class _Line:
         words = need(self.path, line, '"words"', forest.get("words", []), list)
         self.source = " ".join(need(self.path, line, "a source word", word, str) for word in words)
         self.nodes = self._nodes(need(self.path, line, '"nodes"', forest["nodes"], list))
-        self.draft = Draft()
+        self.draft = Draft(line=self.line)
         for edge in need(self.path, line, '"edges"', forest["edges"], list):
             self._edge(need(self.path, line, "an edge", edge, dict))
 
     def add(self, name: str, with_source: bool) -> None:
         source = self.source if with_source else None
         root = self.nodes - 1 if self.nodes else None
-        self.builder.add(name, self.draft, self.nodes, root, line=self.line, source=source)
+        self.builder.add(name, self.draft, self.nodes, root, source=source)
 
     def error(self, message: str) -> FormatError:
         return FormatError(self.path, self.line, f"{message} (edge {len(self.draft.heads)})")

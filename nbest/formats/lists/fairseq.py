@@ -66,7 +66,9 @@ def _collect(path: str | Path, lines: list[str]) -> dict[str, _Segment]:
         segment = segments.setdefault(name, _Segment(at))
         rest = text[found.end() + 1 :]
         if letter in "ST":
-            _put_once(path, at, segment, "source" if letter == "S" else "reference", rest, letter, name)
+            _put_once(
+                path, at, segment, "source" if letter == "S" else "reference", text=rest, letter=letter, name=name
+            )
         else:
             segment.lines[letter].append((at, rest))
     return segments

@@ -58,9 +58,11 @@ def parse(data: bytes, columns: Pieces) -> NBest | int:
     features = np.empty((count, width))
     hard = np.zeros((count, width), np.int32)
     failed = np.full(count, False)
+    lines, shape = (buffer, starts, ends), (prefixes, bounds, _POWERS)
+    found = numbers, texts, features, hard
 
     def part(low: int, high: int) -> None:
-        _parse(buffer, starts, ends, low, high, prefixes, bounds, _POWERS, numbers, texts, features, hard, failed)
+        _parse(low, high, lines, shape, found, failed=failed)
 
     over_ranges(part, np.append(starts, len(buffer)) - starts[0])
     if failed.any():
@@ -175,8 +177,10 @@ def _number(buffer, at, end, powers):
 
 
 @kernel
-def _features(buffer, at, end, prefixes, bounds, powers, start, row, hard):
+def _features(buffer, place, columns, row, hard):
     """Read the columns of one line from `at`; whether they are all there and nothing else is."""
+    start, at, end = place
+    prefixes, bounds, powers = columns
     for column in range(len(row)):
         while at < end and buffer[at] == 32:
             at += 1
@@ -203,8 +207,10 @@ def _features(buffer, at, end, prefixes, bounds, powers, start, row, hard):
 
 
 @kernel
-def _parse(buffer, starts, ends, low, high, prefixes, bounds, powers, numbers, texts, features, hard, failed):
+def _parse(low, high, lines, columns, found, failed):
     """Lines low:high; stops at the first that is not regular and marks it."""
+    buffer, starts, ends = lines
+    numbers, texts, features, hard = found
     for line in range(low, high):
         start = starts[line]
         end = ends[line]
@@ -229,9 +235,8 @@ def _parse(buffer, starts, ends, low, high, prefixes, bounds, powers, numbers, t
         close = _bar(buffer, fields - 1, end)
         if close == -2:
             return
-        if not _features(
-            buffer, fields, end if close < 0 else close, prefixes, bounds, powers, start, features[line], hard[line]
-        ):
+        place = start, fields, end if close < 0 else close
+        if not _features(buffer, place, columns, features[line], hard[line]):
             return
         numbers[line] = segment
         texts[line, 0] = text

@@ -134,7 +134,7 @@ class _Tables:
 
     def settings(self) -> PaperTable:
         """What was chosen, and of what."""
-        rows = [self._chosen(kind, f"{kind}: tau, lambda, k, w", "tau", "lam", "k", "w") for kind in KINDS]
+        rows = [self._chosen(kind, f"{kind}: tau, lambda, k, w", *("tau", "lam", "k", "w")) for kind in KINDS]
         for features in ("pairs", "ngrams", "both"):
             for name in ("boosting", "regularised"):
                 said = f"{name}, {features}: penalty, features weighed, of"

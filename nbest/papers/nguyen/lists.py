@@ -48,7 +48,7 @@ _WORDS = 40  # of a sentence, each side, at most
 
 
 @dataclass(frozen=True)
-class Sizes:
+class NguyenSizes:
     """How large a run is."""
 
     pairs: tuple[str, ...] = ("fr-en", "de-en")
@@ -72,7 +72,7 @@ class Sizes:
     start_k: int = 40
 
     @classmethod
-    def of(cls, run: Run) -> Sizes:
+    def of(cls, run: Run) -> NguyenSizes:
         """The sizes of a run."""
         if not run.quick:
             return cls()
@@ -86,7 +86,7 @@ class Sizes:
 
 def base(run: Run, pair: str) -> Translator:
     """The base system of a pair."""
-    return translator(run, pair, count=Sizes.of(run).train)
+    return translator(run, pair, count=NguyenSizes.of(run).train)
 
 
 # rounds and test lists ------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def decode_round(run: Run, pair: str, number: int) -> dict[str, Any]:
     """Decode dev with the weights of the round before, add to its lists, and train the linear model on all of them."""
     if number > 1:
         run.need(f"{pair}-round-{number - 1}")
-    sizes = Sizes.of(run)
+    sizes = NguyenSizes.of(run)
     base(run, pair)  # is trained unless it was
     texts, references = short(parallel(run, pair, "dev"), _WORDS, sizes.sentences, f"dev of {pair}")
     common: dict[str, Any] = {"threads": run.threads, "progress": run.progress}
@@ -114,7 +114,7 @@ def decode_round(run: Run, pair: str, number: int) -> dict[str, Any]:
 
 def dev_lists(run: Run, pair: str) -> NBest:
     """The dev lists of all rounds, with statistics and without texts."""
-    last = Sizes.of(run).rounds
+    last = NguyenSizes.of(run).rounds
     run.need(f"{pair}-round-{last}")
     return replace(Folder(_rounds(run, pair)).pool(last, METRIC), references=None, sources=None)
 
@@ -125,16 +125,18 @@ def _rounds(run: Run, pair: str) -> Path:
 
 def tuned(run: Run, pair: str) -> dict[str, float]:
     """The weights that decoded dev best in any round: early rounds swing, and the last one may too."""
-    rounds = [run.need(f"{pair}-round-{number}") for number in range(1, Sizes.of(run).rounds + 1)]
+    rounds = [run.need(f"{pair}-round-{number}") for number in range(1, NguyenSizes.of(run).rounds + 1)]
     best: dict[str, float] = max(rounds, key=lambda found: found["decoded"])["before"]
     return best
 
 
 def decode_part(run: Run, pair: str, part: str) -> dict[str, Any]:
     """Lists of dev, devtest or test at the tuned weights."""
-    sizes, weights = Sizes.of(run), tuned(run, pair)
+    sizes, weights = NguyenSizes.of(run), tuned(run, pair)
     texts, references = short(parallel(run, pair, part), _WORDS, sizes.sentences, f"{part} of {pair}")
-    found = decoded(run, base(run, pair), texts, references, part, weights, sizes.k)
+    found = decoded(
+        run, system=base(run, pair), texts=texts, references=references, name=part, weights=weights, k=sizes.k
+    )
     keep(run, pair, part, found)
     return {"segments": len(found), "hypotheses": found.hypotheses}
 
@@ -154,7 +156,7 @@ def decoded(
     for low in range(0, len(texts), _BATCH):
         few = texts[low : low + _BATCH]
         ids = [f"{name}-{low + i}" for i in range(len(few))]
-        forests = system.forests(few, weights=weights, ids=ids, beam=Sizes.of(run).beam, threads=run.threads)
+        forests = system.forests(few, weights=weights, ids=ids, beam=NguyenSizes.of(run).beam, threads=run.threads)
         best = kbest(forests, model.edge_scores(forests), k, distinct=True, threads=run.threads).lists()
         parts.append(best.with_metric(METRIC, words[low : low + _BATCH]))
         run.progress(low + len(few), len(texts))
@@ -181,7 +183,7 @@ def quietly() -> Iterator[None]:
 
 def decode_fold(run: Run, pair: str, number: int) -> dict[str, Any]:
     """Lists of some training sentences of a fold, by a base system that was made without that fold."""
-    sizes, system = Sizes.of(run), base(run, pair)
+    sizes, system = NguyenSizes.of(run), base(run, pair)
     sides = [side[: sizes.train] for side in parallel(run, pair, "train")]
     others, own = list(fold_indices(len(sides[0]), sizes.folds))[number - 1]
     fold = [sides[0][i] for i in own], [sides[1][i] for i in own]
@@ -189,7 +191,7 @@ def decode_fold(run: Run, pair: str, number: int) -> dict[str, Any]:
     chosen = spread(len(texts), sizes.lists)
     other = without_fold(system, translator_folder(run, pair, sizes.train), others, run.threads)
     few = [texts[i] for i in chosen], [references[i] for i in chosen]
-    found = decoded(run, other, *few, f"fold{number}", tuned(run, pair), sizes.fold_k)
+    found = decoded(run, other, *few, name=f"fold{number}", weights=tuned(run, pair), k=sizes.fold_k)
     keep(run, pair, f"fold-{number}", found)
     return {"segments": len(found), "hypotheses": found.hypotheses, "phrase pairs": len(other.table)}
 

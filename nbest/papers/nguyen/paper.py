@@ -8,7 +8,7 @@ from typing import Any
 
 from nbest.papers.data import TOKENISING
 from nbest.papers.nguyen import lists, rows
-from nbest.papers.nguyen.lists import Sizes
+from nbest.papers.nguyen.lists import NguyenSizes
 from nbest.papers.nguyen.report import report
 from nbest.papers.run import Paper, Run
 from nbest.runs import Step
@@ -19,11 +19,11 @@ _FIT = {"ml-small": 2.0, "ml-large": 10.0, "pcp-dev": 0.5, "pcp-train": 1.0}
 
 def steps(run: Run) -> list[Step]:
     """Rounds on dev, test lists, folds, the table on jackknifed lists, the figures, the table on dev; pair by pair."""
-    return [step for pair in Sizes.of(run).pairs for step in _of_pair(run, pair)]
+    return [step for pair in NguyenSizes.of(run).pairs for step in _of_pair(run, pair)]
 
 
 def _of_pair(run: Run, pair: str) -> list[Step]:
-    sizes = Sizes.of(run)
+    sizes = NguyenSizes.of(run)
 
     def step(name: str, minutes: float, work: Callable[..., dict[str, Any]], *given: Any) -> Step:
         # the name says what a step is of, so that --only can choose; a quick run is some thirty times smaller

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbest.papers.nguyen.lists import Sizes
+from nbest.papers.nguyen.lists import NguyenSizes
 from nbest.papers.nguyen.rows import ROWS
 from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
@@ -42,7 +42,7 @@ _PAPER_NOTE = (
 
 def report(run: Run) -> Report:
     """What was found so far."""
-    sizes = Sizes.of(run)
+    sizes = NguyenSizes.of(run)
     tables: list[PaperTable] = []
     figures: list[Figure] = []
     for pair in sizes.pairs:
@@ -64,7 +64,7 @@ def report(run: Run) -> Report:
 
 
 def _label(run: Run, pair: str, kind: str) -> str:
-    sizes = Sizes.of(run)
+    sizes = NguyenSizes.of(run)
     names = {
         "baseline": "Baseline, soft BLEU",
         "mert": "Baseline, MERT",
@@ -98,7 +98,9 @@ def _table(run: Run, pair: str, on: str) -> PaperTable:
     if on == "dev":
         notes.append("Kernels are those of the table above; only their weights are trained on dev.")
         return PaperTable(title, columns, cells, notes=notes)
-    return PaperTable(title, columns, cells, PAPER_TABLE, ("System", "Train", "Dev", "Eval"), (*notes, _PAPER_NOTE))
+    return PaperTable(
+        title, columns, cells, PAPER_TABLE, ("System", "Train", "Dev", "Eval"), notes=(*notes, _PAPER_NOTE)
+    )
 
 
 def _cells(found: Mapping[str, Any] | None) -> list[Cell]:
@@ -110,7 +112,7 @@ def _sizes(base: Mapping[str, Any], names: tuple[str, ...]) -> str:
     return "Lists: " + ", ".join(f"{name} {count[0]:,} with {count[1]:,} hypotheses" for name, count in parts) + "."
 
 
-def _rounds(run: Run, pair: str, sizes: Sizes) -> PaperTable:
+def _rounds(run: Run, pair: str, sizes: NguyenSizes) -> PaperTable:
     columns = {
         "hypotheses": Column("hypotheses", whole=","),
         "lists": Column("BLEU of the lists, trained"),
@@ -133,13 +135,15 @@ def _starts(pair: str, study: Starts, found: Mapping[str, Any]) -> PaperTable:
     note = f'On {found["segments"]:,} dev lists with {found["hypotheses"]:,} hypotheses; "none" is before training.'
     paper = (("empirical Bayes reward (soft BLEU)", "2048", 24.8, 25.4),)
     columns = ("method", "starts", "least, read off the axis of figure 1", "largest")
-    return PaperTable(f"{pair}: starts at corners of the unit cube", heads, cells, paper, columns, (note,))
+    return PaperTable(
+        f"{pair}: starts at corners of the unit cube", heads, cells, paper=paper, paper_columns=columns, notes=(note,)
+    )
 
 
 # what differs ---------------------------------------------------------------------------------------------------
 
 
-def _differences(run: Run, sizes: Sizes) -> list[str]:
+def _differences(run: Run, sizes: NguyenSizes) -> list[str]:
     pairs = "all" if sizes.train is None else f"the first {sizes.train:,}"
     return [
         f"European Parliament text ({', '.join(sizes.pairs)}; sentences of 1 to 40 words a side), not NIST MT-02; one "

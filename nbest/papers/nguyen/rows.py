@@ -15,7 +15,7 @@ from nbest.features import Bins, GaussianKernels, apply_recipes, corpus_scale, r
 from nbest.model.loglinear import LogLinear, load
 from nbest.objectives import Risk, scales
 from nbest.papers.data import chosen_stats
-from nbest.papers.nguyen.lists import METRIC, Sizes, dev_lists, fit_quietly, kept, quietly
+from nbest.papers.nguyen.lists import METRIC, NguyenSizes, dev_lists, fit_quietly, kept, quietly
 from nbest.papers.run import Run
 from nbest.studies.bins import bins as bins_study
 from nbest.studies.starts import starts as starts_study
@@ -28,29 +28,29 @@ KERNELS = ("ml-small", "ml-large", "pcp-dev", "pcp-train")
 NONE = float("inf")
 
 
-class Lists(NamedTuple):
+class TableLists(NamedTuple):
     """What a table is made of: where weights are trained, the prior is chosen, and the result is tested."""
 
     train: NBest
     heldout: NBest
     test: NBest
 
-    def each(self, recipe: Mapping[str, Any]) -> Lists:
+    def each(self, recipe: Mapping[str, Any]) -> TableLists:
         """All with the columns of a recipe."""
-        return Lists(*(apply_recipes(part, [recipe]) for part in self))
+        return TableLists(*(apply_recipes(part, [recipe]) for part in self))
 
 
-def lists_of(run: Run, pair: str, on: str) -> Lists:
+def lists_of(run: Run, pair: str, on: str) -> TableLists:
     """Weights trained on jackknifed lists and the prior chosen on dev ("train"), or on the lists of all rounds on dev
     and devtest ("dev")."""
     if on == "train":
-        return Lists(jackknifed(run, pair), kept(run, pair, "dev"), kept(run, pair, "test"))
-    return Lists(dev_lists(run, pair), kept(run, pair, "devtest"), kept(run, pair, "test"))
+        return TableLists(jackknifed(run, pair), kept(run, pair, "dev"), kept(run, pair, "test"))
+    return TableLists(dev_lists(run, pair), kept(run, pair, "devtest"), kept(run, pair, "test"))
 
 
 def jackknifed(run: Run, pair: str) -> NBest:
     """The lists of all folds."""
-    return kept(run, pair, *(f"fold-{number}" for number in range(1, Sizes.of(run).folds + 1)))
+    return kept(run, pair, *(f"fold-{number}" for number in range(1, NguyenSizes.of(run).folds + 1)))
 
 
 # kernels --------------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def jackknifed(run: Run, pair: str) -> NBest:
 
 def make_kernels(run: Run, pair: str, kind: str) -> dict[str, Any]:
     """Fit the kernels of a row; the recipe is left in the run's work."""
-    sizes = Sizes.of(run)
+    sizes = NguyenSizes.of(run)
     kernels = GaussianKernels(threads=run.threads, progress=run.progress)
     if kind.startswith("ml"):
         lists = jackknifed(run, pair)
@@ -86,7 +86,7 @@ def train_row(run: Run, pair: str, on: str, kind: str) -> dict[str, Any]:
 
     The prior is on the added columns only: on all weights it would make the posterior of the linear model flat.
     """
-    sizes, lists = Sizes.of(run), lists_of(run, pair, on)
+    sizes, lists = NguyenSizes.of(run), lists_of(run, pair, on)
     if kind == "baseline":
         return _baseline(run, lists)
     base = run.need(f"{pair}-{on}-baseline")
@@ -115,13 +115,13 @@ def train_row(run: Run, pair: str, on: str, kind: str) -> dict[str, Any]:
     return {"columns": len(wide.train.sparse_names), **_summary(tried)}
 
 
-def _baseline(run: Run, lists: Lists) -> dict[str, Any]:
+def _baseline(run: Run, lists: TableLists) -> dict[str, Any]:
     """The linear model without a prior, from which all others start, and with one; oracles beside it."""
     trainer = SoftBLEU(threads=run.threads, progress=run.progress)
     model, status = fit_quietly(trainer, lists.train)
     start, reference = dict(_plain(trainer, lists.train).weights), _chosen(model, lists.test)
     tried = [_found(model, lists, NONE, status)]
-    for variance in Sizes.of(run).variances:
+    for variance in NguyenSizes.of(run).variances:
         trainer = SoftBLEU(variance=variance, threads=run.threads, progress=run.progress)
         model, status = fit_quietly(trainer, lists.train)
         tried.append(_found(model, lists, variance, status) | _tests(model, lists.test, reference))
@@ -130,7 +130,7 @@ def _baseline(run: Run, lists: Lists) -> dict[str, Any]:
     return {"columns": 0, **_summary(tried), "start": start, "oracle": oracles, "lists": counts}
 
 
-def _found(model: LogLinear, lists: Lists, variance: float, status: str) -> dict[str, Any]:
+def _found(model: LogLinear, lists: TableLists, variance: float, status: str) -> dict[str, Any]:
     """BLEU of each part, the variance (None: no prior), and how training ended."""
     return {"variance": variance if np.isfinite(variance) else None, "status": status, **_scores(model, lists)}
 
@@ -143,7 +143,7 @@ def _summary(tried: list[dict[str, Any]]) -> dict[str, Any]:
     return {"none": none, "prior": prior, "tried": short}
 
 
-def _features(run: Run, pair: str, on: str, kind: str, lists: Lists) -> dict[str, Any]:
+def _features(run: Run, pair: str, on: str, kind: str, lists: TableLists) -> dict[str, Any]:
     """The recipe of a row."""
     if kind == "bins":
         return Bins(20).fit(lists.train)
@@ -154,7 +154,7 @@ def _features(run: Run, pair: str, on: str, kind: str, lists: Lists) -> dict[str
     model = load(_model(run, pair, on, "pcp-train"))
     risk = Risk(METRIC, order=1, alpha=100.0, segments=len(lists.train))
     step = 0.01 * float(np.sqrt(len(model.features[0]["means"])))
-    common: dict[str, Any] = {"iterations": Sizes.of(run).moves, "step": step, "threads": run.threads}
+    common: dict[str, Any] = {"iterations": NguyenSizes.of(run).moves, "step": step, "threads": run.threads}
     return reestimate(model.features[0], lists.train, risk, model.weights, **common)
 
 
@@ -176,7 +176,7 @@ def _chosen(model: LogLinear, lists: NBest) -> Floats:
     return chosen_stats(lists, model.predict(lists))
 
 
-def _scores(model: LogLinear, lists: Lists) -> dict[str, float]:
+def _scores(model: LogLinear, lists: TableLists) -> dict[str, float]:
     return {name: part.score(model.predict(part)) for name, part in lists._asdict().items()}
 
 
@@ -194,7 +194,7 @@ def _tests(model: LogLinear, test: NBest, reference: Floats) -> dict[str, float]
 
 def try_starts(run: Run, pair: str) -> dict[str, Any]:
     """Soft BLEU and MERT from the corners of the unit cube (figures 1 and 2)."""
-    sizes = Sizes.of(run)
+    sizes = NguyenSizes.of(run)
     few = _sample(run, pair, sizes.start_lists, sizes.start_k)
     common: dict[str, Any] = {"seed": run.seed, "threads": run.threads, "progress": run.progress}
     with quietly():

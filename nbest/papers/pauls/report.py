@@ -68,7 +68,9 @@ def _table(run: Run, pair: str, decision: str) -> PaperTable:
     if consensus:
         notes.append("gamma: sharpness of the posterior in decisions, chosen on dev.")
     title = f"{PAIRS[pair]} to English, {'consensus' if consensus else 'Viterbi (1-best)'} decoding, BLEU"
-    return PaperTable(title, columns, rows, _PAPER[pair, decision], _PAPER_COLUMNS[decision], notes)
+    return PaperTable(
+        title, columns, rows, paper=_PAPER[pair, decision], paper_columns=_PAPER_COLUMNS[decision], notes=notes
+    )
 
 
 def _cells(found: dict[str, Any] | None, decision: str) -> list[Cell]:

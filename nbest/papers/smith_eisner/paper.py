@@ -42,7 +42,7 @@ from nbest.trainers import MERT, MaxLikelihood, MinRisk
 
 
 @dataclass(frozen=True)
-class Method:
+class ListMethod:
     """A trainer for lists of so many segments, and the settings chosen on held-out lists in each round."""
 
     trainer: Callable[[int], Any]
@@ -63,20 +63,20 @@ def _annealed(temperature: float, segments: int) -> MinRisk:
 
 _LISTS = "tables and figures of this paper are made of lists"
 METHODS = {
-    "likelihood": Method(lambda n: MaxLikelihood(), {"variance": [0.25, 0.5, 1.0, math.inf]}),
-    "error1": Method(partial(_minimum_error, 1)),
-    "error5": Method(partial(_minimum_error, 5)),
-    "error10": Method(partial(_minimum_error, 10)),
-    "risk100": Method(partial(_annealed, 100.0)),
-    "risk200": Method(partial(_annealed, 200.0)),
-    "risk1000": Method(partial(_annealed, 1000.0)),
-    "error": Method(lambda n: MERT(), warm=True),
-    "risk": Method(lambda n: MinRisk()),
+    "likelihood": ListMethod(lambda n: MaxLikelihood(), {"variance": [0.25, 0.5, 1.0, math.inf]}),
+    "error1": ListMethod(partial(_minimum_error, 1)),
+    "error5": ListMethod(partial(_minimum_error, 5)),
+    "error10": ListMethod(partial(_minimum_error, 10)),
+    "risk100": ListMethod(partial(_annealed, 100.0)),
+    "risk200": ListMethod(partial(_annealed, 200.0)),
+    "risk1000": ListMethod(partial(_annealed, 1000.0)),
+    "error": ListMethod(lambda n: MERT(), warm=True),
+    "risk": ListMethod(lambda n: MinRisk()),
 }
 """The paper's methods and settings, then those of `nbest tune` as they are."""
 PARSING = {
     **{name: METHODS[name] for name in ("likelihood", "error1", "error5", "error10", "error")},
-    "risk": Method(lambda n: MinRisk(), {"t0": [1.0, 8.0, 64.0], "t1": [0.03, 0.3]}),
+    "risk": ListMethod(lambda n: MinRisk(), {"t0": [1.0, 8.0, 64.0], "t1": [0.03, 0.3]}),
 }
 
 

@@ -150,7 +150,7 @@ class _Rows:
         for label, group in self.groups().items():
             rows.append([label, *(cell for task in shown for cell in self.selected(task, group))])
         heads = ("method", *(_LANGUAGES.get(task, task) for task in tasks))
-        return PaperTable(title, columns, rows if shown else (), paper, heads, [_NOTE])
+        return PaperTable(title, columns, rows=rows if shown else (), paper=paper, paper_columns=heads, notes=[_NOTE])
 
 
 def _loops(run: Run) -> PaperTable:
@@ -198,7 +198,9 @@ def _curves(run: Run, pair: str) -> list[Figure]:
         rows = [{"method": n, **row} for n, each in found.items() if each is not None for row in each["curve"]]
         if rows:
             panels = [_panel(rows, names, part) for part in ("dev", "heldout")]
-            picture = Picture(f"BLEU of each round, {pair}", what, panels, 2, 420, 340)
+            picture = Picture(
+                title=f"BLEU of each round, {pair}", subtitle=what, panels=panels, columns=2, width=420, height=340
+            )
             out.append(Figure(f"{pair}-figure{number}", f"Figure {number}, {pair}: {what}", picture, rows))
     return out
 

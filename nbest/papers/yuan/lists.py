@@ -26,7 +26,7 @@ from nbest.papers.yuan.text import Parts
 from nbest.systems.converter.converter import Converter
 from nbest.systems.converter.files import save
 from nbest.systems.converter.system import ConverterTraining
-from nbest.systems.converter.text import Sentence
+from nbest.systems.converter.text import ReadSentence
 from nbest.systems.jackknife import fold_indices
 
 METRIC = CER(spaces=False)
@@ -36,7 +36,7 @@ _BLOCK = 500  # sentences whose forests are in memory at once
 
 
 @dataclass(frozen=True)
-class Sizes:
+class YuanSizes:
     """How much of everything; less where the data have less."""
 
     held: int  # sentences of the news for dev, and for test
@@ -52,19 +52,19 @@ class Sizes:
     marks: tuple[int, ...]  # numbers of features that its table shows
 
 
-FULL = Sizes(
+FULL = YuanSizes(
     held=2000, news=100_000, parts={"disjoint": 3, "jackknife": 10, "tanaka": 6, "aozora": 9, "jsquad": 1},
     gold=6000, test=2000, dev=1000,
     adapt={"tanaka": (800, 8000, 72_000), "aozora": (800, 8000, 72_000), "jsquad": (800, 8000)},
     train_k=20, test_k=100, limit=2000, marks=(100, 500, 1000, 2000),
 )  # fmt: skip
-QUICK = Sizes(
+QUICK = YuanSizes(
     held=300, news=3000, parts={"disjoint": 1, "jackknife": 3, "tanaka": 1}, gold=200, test=300, dev=300,
     adapt={"tanaka": (200, 2000)}, train_k=20, test_k=20, limit=300, marks=(10, 30, 100, 300),
 )  # fmt: skip
 
 
-def sizes_of(run: Run) -> Sizes:
+def sizes_of(run: Run) -> YuanSizes:
     """Those of the run."""
     return QUICK if run.quick else FULL
 
@@ -107,7 +107,7 @@ class Kana:
             return replace(self.news, train=self.news.train[skip:])
         return self.domain(name)
 
-    def gold(self, name: str) -> list[Sentence]:
+    def gold(self, name: str) -> list[ReadSentence]:
         """A set with readings by hand."""
         found = {"kuwiki": text.kuwiki, "ruby": text.ruby}[name](self.run, self.sizes.gold)
         if not found:
@@ -121,7 +121,7 @@ class Kana:
         count = len(self.news.train)
         return count * 2 // 3 if name == "disjoint" else count
 
-    def fit(self, sentences: Sequence[Sentence], adapt: Sequence[Sentence] = ()) -> Converter:
+    def fit(self, sentences: Sequence[ReadSentence], adapt: Sequence[ReadSentence] = ()) -> Converter:
         """A trigram converter."""
         return ConverterTraining(order=3).fit(sentences, self.dictionary, adapt=adapt, threads=self.run.threads)
 
@@ -149,7 +149,7 @@ class Kana:
             found[name] = {"test": len(parts.test), "dev": len(parts.dev), "train": len(parts.train)}
         return found | {name: len(self.gold(name)) for name in GOLD}
 
-    def decoded(self, converter: Converter, sentences: Sequence[Sentence], k: int, begin: int = 0) -> NBest:
+    def decoded(self, converter: Converter, sentences: Sequence[ReadSentence], k: int, begin: int = 0) -> NBest:
         """Lists with the converter's own score as the only feature, and character errors; ids count from `begin`."""
         found = []
         for at in range(0, len(sentences), _BLOCK):
@@ -170,7 +170,7 @@ class Kana:
 
     def held_lists(self, name: str, part: str) -> dict[str, Any]:
         """A step: lists of the dev or test part of a set."""
-        sentences: list[Sentence] = getattr(self.parts(name), part)
+        sentences: list[ReadSentence] = getattr(self.parts(name), part)
         return self._kept(self.decoded(self.converter(name), sentences, self.sizes.test_k), f"{name}-{part}")
 
     def gold_lists(self, name: str) -> dict[str, Any]:

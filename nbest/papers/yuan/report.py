@@ -85,7 +85,7 @@ def _alpha(run: Run, name: str, found: Alpha) -> PaperTable:
         notes.append(f"{METHODS[method].title}: {lists}, {cost}.")
     notes.append("The paper's trainings of 2,000 features took 20 minutes (MSR) and 18 (MSR-II), on one 1.9 GHz Xeon.")
     title = f"Figures 1 to 4 in numbers, {_SETS[name]}: character error rate (%) after so many features"
-    return PaperTable(title, columns, rows, paper, heads, notes)
+    return PaperTable(title, columns, rows, paper, paper_columns=heads, notes=notes)
 
 
 def _curve(found: Alpha, method: str, alpha: float, marks: tuple[int, ...]) -> list[Cell]:

@@ -53,7 +53,7 @@ def table_1(run: Run) -> PaperTable:
             dev, cer, p = (run.value(f"{name}-{method}", key) for key in ("dev", "cer", "p"))
             rows[about.title] += [dev, cer, _below(cer, base), p]
     title, theirs = "Table 1: character error rate in the news (%)", ("Model", "CER (%)", "% over MLE")
-    return PaperTable(title, columns, list(rows.values()), _TABLE_1, theirs, _notes(run))
+    return PaperTable(title, columns, rows=list(rows.values()), paper=_TABLE_1, paper_columns=theirs, notes=_notes(run))
 
 
 def _titles() -> list[str]:
@@ -127,7 +127,9 @@ def table_2(run: Run) -> PaperTable:
     columns = ("domain", "sentences", "news only", "LI", *(METHODS[method].title for method in ADAPTING))
     heads = ("Domain", "sentences", "Baseline", "LI", "MSR-II", "Boosting", "Perceptron")
     notes = [*_compared(run), *_oracles(run)]
-    return PaperTable("Table 2: character error rate of adaptation (%)", columns, rows, _TABLE_2, heads, notes)
+    return PaperTable(
+        "Table 2: character error rate of adaptation (%)", columns, rows, _TABLE_2, paper_columns=heads, notes=notes
+    )
 
 
 def _compared(run: Run) -> list[str]:

@@ -12,7 +12,7 @@ from nbest.base.files import read_lines
 from nbest.base.randomness import generator
 from nbest.papers.data import find
 from nbest.papers.run import Run
-from nbest.systems.converter.text import Sentence, fold, read_dictionary, read_sentences
+from nbest.systems.converter.text import ReadSentence, fold, read_dictionary, read_sentences
 
 DOMAINS = {"tanaka": "tanaka", "aozora": "aozora_fiction", "jsquad": "wikipedia_jsquad"}
 """Files of the texts to adapt to."""
@@ -28,9 +28,9 @@ _UNREAD = re.compile(r"[一-龯々(]")
 class Parts:
     """Sentences to test on, to choose settings on and to train on."""
 
-    test: list[Sentence]
-    dev: list[Sentence]
-    train: list[Sentence]
+    test: list[ReadSentence]
+    dev: list[ReadSentence]
+    train: list[ReadSentence]
 
 
 def news(run: Run, held: int, most: int) -> Parts:
@@ -63,20 +63,20 @@ def dictionary(run: Run) -> list[tuple[str, str]]:
     return read_dictionary(find(run, "kana", "dict", "ipadic.tsv"))
 
 
-def kuwiki(run: Run, most: int) -> list[Sentence]:
+def kuwiki(run: Run, most: int) -> list[ReadSentence]:
     """At most `most` sentences of the encyclopedia with readings by hand, evenly over the whole of it."""
     found = _typed(_read_columns(find(run, "kana", "gold", "kuwiki.gold.tsv")))
     count = min(most, len(found))
     return [found[i * len(found) // count] for i in range(count)]
 
 
-def ruby(run: Run, most: int) -> list[Sentence]:
+def ruby(run: Run, most: int) -> list[ReadSentence]:
     """At most `most` sentences of ROHAN4600 and ITA; those with a word whose reading is not given are left out."""
     found = (sentence for name in _RUBY for sentence in _read_ruby(find(run, "kana", "gold", name)))
     return _typed([sentence for sentence in found if not _UNREAD.search(sentence.kana)])[:most]
 
 
-def _read_columns(path: Path) -> list[Sentence]:
+def _read_columns(path: Path) -> list[ReadSentence]:
     """Sentences of lines `surface TAB reading ...`, each after a line `# id`; of readings `one/other` the last counts.
 
     White space is left out.
@@ -91,10 +91,10 @@ def _read_columns(path: Path) -> list[Sentence]:
                 raise FormatError(path, number, f"expected '# id', then lines surface TAB reading, got {line[:60]!r}")
             reading = others[0].rpartition("/")[2] or others[0]
             out[-1].append((surface, fold(reading)))
-    return [Sentence(tuple(s for s, _ in rows), tuple(r for _, r in rows)) for rows in out]
+    return [ReadSentence(tuple(s for s, _ in rows), tuple(r for _, r in rows)) for rows in out]
 
 
-def _read_ruby(path: Path) -> Iterator[Sentence]:
+def _read_ruby(path: Path) -> Iterator[ReadSentence]:
     """Sentences of lines `ID:text with the readings of words(in brackets),KATAKANA`."""
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
@@ -102,26 +102,26 @@ def _read_ruby(path: Path) -> Iterator[Sentence]:
         text = line.partition(":")[2].rpartition(",")[0]
         if not text:
             raise FormatError(path, number, f"expected ID:text(reading),pronunciation, got {line[:60]!r}")
-        yield Sentence((re.sub(r"\([^()]*\)", "", text),), (fold(_READING.sub(r"\1", text)),))
+        yield ReadSentence((re.sub(r"\([^()]*\)", "", text),), (fold(_READING.sub(r"\1", text)),))
 
 
-def _typed(sentences: Sequence[Sentence]) -> list[Sentence]:
+def _typed(sentences: Sequence[ReadSentence]) -> list[ReadSentence]:
     """The sentences in which something is typed."""
     return [sentence for sentence in sentences if sentence.kana.strip()]
 
 
 def _divided(
-    path: Path, sentences: Sequence[Sentence], keys: Sequence[Hashable], sizes: tuple[int, int, int], seed: int
+    path: Path, sentences: Sequence[ReadSentence], keys: Sequence[Hashable], sizes: tuple[int, int, int], seed: int
 ) -> Parts:
     """Parts of these sizes: whole groups of equal keys in random order; what a part has too many is left out."""
-    groups: dict[Hashable, list[Sentence]] = {}
+    groups: dict[Hashable, list[ReadSentence]] = {}
     for key, sentence in zip(keys, sentences, strict=True):
         groups.setdefault(key, []).append(sentence)
     names = list(groups)
     waiting = iter([groups[names[i]] for i in generator(seed).permutation(len(names))])
-    parts: list[list[Sentence]] = []
+    parts: list[list[ReadSentence]] = []
     for size in sizes:
-        part: list[Sentence] = []
+        part: list[ReadSentence] = []
         while len(part) < size and (group := next(waiting, None)) is not None:
             part += _typed(group)
         parts.append(part[:size])

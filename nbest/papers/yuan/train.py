@@ -30,7 +30,7 @@ Grid = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
-class Method:
+class NamedMethod:
     """A trainer under the name that tables show, and the settings that are tried on dev."""
 
     title: str
@@ -44,18 +44,18 @@ _MSR: Grid = {"alpha": ALPHAS, "smoothing": (0.0, 0.1, 0.5)}
 _QUICK: Grid = {"alpha": (0.8, 1.0)}
 _MARGIN: Grid = {"sensitive": ("none", "margin")}
 METHODS = {
-    "msr": Method("MSR", "msr", _MSR, _QUICK),
-    "msr2": Method("MSR-II", "msr2", _MSR, _QUICK),
-    "boosting": Method(
+    "msr": NamedMethod("MSR", "msr", _MSR, _QUICK),
+    "msr2": NamedMethod("MSR-II", "msr2", _MSR, _QUICK),
+    "boosting": NamedMethod(
         "boosting", "boosting", {"smoothing": (3.0, 10.0, 30.0, 100.0, 300.0)}, {"smoothing": (10.0, 100.0)},
     ),
-    "penalised": Method(
+    "penalised": NamedMethod(
         "boosting, penalised", "boosting", {"smoothing": (10.0, 100.0), "penalty": (1e-5, 1e-4, 1e-3)},
         {"penalty": (1e-4, 1e-3)}, adapts=False,
     ),
-    "perceptron": Method("perceptron", "perceptron", _MARGIN, _MARGIN),
-    "mira": Method("MIRA", "mira", {"C": (0.003, 0.01, 0.03)}, {"C": (0.01, 0.03)}),
-    "pro": Method("PRO", "pro", {"dense": (False,)}, {"dense": (False,)}, adapts=False),
+    "perceptron": NamedMethod("perceptron", "perceptron", _MARGIN, _MARGIN),
+    "mira": NamedMethod("MIRA", "mira", {"C": (0.003, 0.01, 0.03)}, {"C": (0.01, 0.03)}),
+    "pro": NamedMethod("PRO", "pro", {"dense": (False,)}, {"dense": (False,)}, adapts=False),
 }  # fmt: skip
 """Methods by the end of their steps' names."""
 ADAPTING = tuple(name for name, method in METHODS.items() if method.adapts)

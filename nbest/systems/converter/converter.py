@@ -33,8 +33,8 @@ from nbest.lm.query import lm_arrays
 from nbest.model.loglinear import LogLinear
 from nbest.systems.base import SILENT, Listener, Progress, System, limits_of
 from nbest.systems.converter.dictionary import Dictionary
-from nbest.systems.converter.lattice import kinds_of, options_of, run_of
-from nbest.systems.converter.search import FEATURES, Part, search
+from nbest.systems.converter.lattice import kinds_of, run_of, word_options
+from nbest.systems.converter.search import FEATURES, ConverterForest, search_lattice
 from nbest.systems.converter.system import ConverterSearch
 from nbest.systems.converter.text import fold, katakana, read_sentences
 
@@ -100,7 +100,7 @@ class Converter(System):
         limits = (how.beam or 0, np.inf if how.margin is None else float(how.margin))
         done, lock = 0, Lock()
 
-        def one(i: int) -> Part:
+        def one(i: int) -> ConverterForest:
             nonlocal done
             part = self._part(kana[i], values, limits, how.longest_run)
             with lock:
@@ -154,19 +154,19 @@ class Converter(System):
             raise ParameterError(f"'weights' of Converter.forests must be finite, got {dict(given)}")
         return values
 
-    def _part(self, text: str, weights: Floats, limits: tuple[int, float], longest_run: int) -> Part:
+    def _part(self, text: str, weights: Floats, limits: tuple[int, float], longest_run: int) -> ConverterForest:
         codes = np.array([ord(character) for character in text], np.int64)
         spelled = np.stack([self.spelling.ids(side) for side in (text, katakana(text))])
-        options = options_of(
+        options = word_options(
             codes,
             kinds_of(text),
             spelled,
             self.dictionary.arrays(),
             len(self.dictionary.words),
-            lm_arrays(self.spelling),
-            longest_run,
+            spelling=lm_arrays(self.spelling),
+            longest_run=longest_run,
         )
-        return search(options, self._sides, weights, *limits)
+        return search_lattice(options, self._sides, weights, *limits)
 
 
 def in_characters(forests: Forests) -> Forests:
@@ -190,7 +190,7 @@ def in_characters(forests: Forests) -> Forests:
 
 
 def _joined(
-    parts: list[Part], texts: Sequence[str], ids: Sequence[str], words: Sequence[str], weights: Floats
+    parts: list[ConverterForest], texts: Sequence[str], ids: Sequence[str], words: Sequence[str], weights: Floats
 ) -> Forests:
     """The forests of all texts beside each other, with a vocabulary of the words that they use."""
     empty: Ints = np.zeros(0, np.int64)
@@ -215,7 +215,7 @@ def _joined(
     )
 
 
-def _numbered(part: Part, text: str, words: Sequence[str], numbers: dict[str, int]) -> Ints:
+def _numbered(part: ConverterForest, text: str, words: Sequence[str], numbers: dict[str, int]) -> Ints:
     """[E] the number of the word of each edge among those of all texts, -1 for the goal."""
     used, places = np.unique(part.symbols, return_inverse=True)
     out = np.empty(len(used), np.int64)

@@ -13,7 +13,7 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.corpus import Texts
-from nbest.lm.mixture import Mixture, ids_of
+from nbest.lm.mixture import Mixture, word_ids
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import UNKNOWN
 
@@ -70,7 +70,9 @@ class Dictionary:
         """The surfaces of a reading, in the order of their entries."""
         low, high = 0, self.readings
         for depth, character in enumerate(reading):
-            low, high = narrowed(self.reading_offsets, self.reading_codes, low, high, depth, ord(character))
+            low, high = narrowed(
+                self.reading_offsets, codes=self.reading_codes, low=low, high=high, depth=depth, code=ord(character)
+            )
         if low == high or self.reading_offsets[low + 1] - self.reading_offsets[low] != len(reading):
             return []
         return [self.words[w] for w in self.surfaces[self.entry_offsets[low] : self.entry_offsets[low + 1]]]
@@ -81,12 +83,12 @@ def token(surface: str, reading: str, tokens: str) -> str:
     return surface if tokens == "surface" else f"{surface}|{reading}"
 
 
-def build(
+def build_dictionary(
     entries: Iterable[tuple[str, str]], lm: LanguageModel | Mixture, spelling: LanguageModel, tokens: str
 ) -> Dictionary:
     """The dictionary of (surface, reading) pairs; repeated ones count once."""
     pairs = sorted(set(entries), key=lambda pair: (pair[1], pair[0]))
-    numbers = ids_of(lm, [token(*pair, tokens) for pair in pairs])
+    numbers = word_ids(lm, [token(*pair, tokens) for pair in pairs])
     unknown = (numbers == UNKNOWN).all(axis=1)
     spelled = spelling.score(Texts.of(" ".join(surface) for surface, _ in pairs)).logprobs
     spellings = np.where(unknown, spelled, 0.0).astype(np.float32)
@@ -110,8 +112,8 @@ def build(
 @kernel
 def narrowed(offsets, codes, low, high, depth, code):
     """The readings of low:high, which agree in `depth` characters, that go on with `code`."""
-    first = _bound(offsets, codes, low, high, depth, code)
-    return first, _bound(offsets, codes, first, high, depth, code + 1)
+    first = _bound(offsets, codes, low, high, depth, code=code)
+    return first, _bound(offsets, codes, low=first, high=high, depth=depth, code=code + 1)
 
 
 @kernel

@@ -23,7 +23,7 @@ WORDS, SPELLING, DICTIONARY, KANA_PASSED, KATAKANA, STATIC = range(
 _LONG = ord(LONG)
 
 
-class Options(NamedTuple):
+class WordOptions(NamedTuple):
     """P words over a text of n characters; those that begin at i are offsets[i]:offsets[i + 1]."""
 
     offsets: Ints  # [n+1]
@@ -61,37 +61,38 @@ def run_symbol(words, size, start, end, in_katakana):
 
 
 @kernel
-def options_of(codes, kinds, spelled, dictionary, words, spelling, longest_run):
-    """The `Options` of a text.
+def word_options(codes, kinds, spelled, dictionary, words, spelling, longest_run):
+    """The `WordOptions` of a text.
 
     `spelled` [2, n]: numbers of the characters, as they are and in katakana, in the model of spellings; `words`: how
     many the dictionary has; `longest_run`: of kana in katakana.
     """
     size = len(codes)
+    text = words, size, spelled, spelling
     offsets = np.zeros(size + 1, np.int64)
     integers = np.empty((64, 4), np.int64)
     features = np.empty((64, STATIC))
     total = 0
     for start in range(size):
-        total, integers, features = _from_dictionary(codes, start, dictionary, total, integers, features)
+        total, integers, features = _from_dictionary(codes, start, dictionary, total, integers, features=features)
         total, integers, features = _add(total, integers, features)
-        _run(integers[total - 1], features[total - 1], words, size, start, start + 1, False, spelled, spelling)
+        _run((integers[total - 1], features[total - 1]), text, start, start + 1, False)
         features[total - 1, KANA_PASSED] = kinds[start] == KANA
         end = start + 1
         if kinds[start] == KANA and codes[start] != _LONG:
             while end < min(size, start + longest_run) and kinds[end] == KANA:
                 end += 1
                 total, integers, features = _add(total, integers, features)
-                _run(integers[total - 1], features[total - 1], words, size, start, end, True, spelled, spelling)
+                _run((integers[total - 1], features[total - 1]), text, start, end, True)
                 features[total - 1, KATAKANA] = 1.0
         elif kinds[start] >= LETTER and (start == 0 or kinds[start - 1] != kinds[start]):
             while end < size and kinds[end] == kinds[start]:
                 end += 1
             if end > start + 1:
                 total, integers, features = _add(total, integers, features)
-                _run(integers[total - 1], features[total - 1], words, size, start, end, False, spelled, spelling)
+                _run((integers[total - 1], features[total - 1]), text, start, end, False)
         offsets[start + 1] = total
-    return Options(
+    return WordOptions(
         offsets, integers[:total, 0].copy(), integers[:total, 1].copy(), integers[:total, 2:].copy(), features[:total]
     )
 
@@ -113,8 +114,10 @@ def _add(total, integers, features):
 
 
 @kernel
-def _run(integers, features, words, size, start, end, in_katakana, spelled, spelling):
+def _run(option, text, start, end, in_katakana):
     """Fill an option of characters as they are, or in katakana."""
+    integers, features = option
+    words, size, spelled, spelling = text
     integers[0] = end
     integers[1] = run_symbol(words, size, start, end, in_katakana)
     integers[2] = integers[3] = UNKNOWN
@@ -127,7 +130,9 @@ def _from_dictionary(codes, start, dictionary, total, integers, features):
     reading_offsets, reading_codes, entry_offsets, surfaces, numbers, spellings = dictionary
     low, high = np.int64(0), np.int64(len(reading_offsets) - 1)
     for end in range(start + 1, len(codes) + 1):
-        low, high = narrowed(reading_offsets, reading_codes, low, high, end - start - 1, codes[end - 1])
+        low, high = narrowed(
+            reading_offsets, codes=reading_codes, low=low, high=high, depth=end - start - 1, code=codes[end - 1]
+        )
         if low == high:
             break
         if reading_offsets[low + 1] - reading_offsets[low] != end - start:

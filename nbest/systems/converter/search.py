@@ -25,7 +25,7 @@ that the language model does not know; whether that word is of the dictionary; k
 GOAL = -1  # as the option of an edge
 
 
-class Part(NamedTuple):
+class ConverterForest(NamedTuple):
     """One forest, to be put beside others."""
 
     edges: Ints  # [V] edges into each node
@@ -48,8 +48,8 @@ class _Edges(NamedTuple):
 
 
 @kernel
-def search(options, sides, weights, beam, margin):
-    """The forest of the `options` of a text, as a `Part`; weights [6] of `FEATURES`."""
+def search_lattice(options, sides, weights, beam, margin):
+    """The forest of the `options` of a text, as a `ConverterForest`; weights [6] of `FEATURES`."""
     size = len(options.offsets) - 1
     static = options.features @ weights[1:]
     nodes = _Nodes(np.full(1024, -1, np.int64), np.empty((512, 4), np.int64), np.empty(512))
@@ -69,8 +69,8 @@ def search(options, sides, weights, beam, margin):
             if at == size:
                 both_logprobs(sides, states, (np.int64(END), np.int64(END)), chain, out)
                 lm = mixed(sides.weight, out)
-                nodes, head, made = _node(nodes, made, last, size + 1, np.int64(-1), np.int64(-1))
-                edges = _push(edges, met, head, tail, np.int64(GOAL), lm)
+                nodes, head, made = _node(nodes, made, last, position=size + 1, one=np.int64(-1), two=np.int64(-1))
+                edges = _push(edges, met, head, tail, option=np.int64(GOAL), lm=lm)
                 met += 1
                 nodes.scores[head] = max(nodes.scores[head], before + weights[0] * lm)
                 continue
@@ -82,11 +82,11 @@ def search(options, sides, weights, beam, margin):
                     word = new
                     after = both_logprobs(sides, states, word, chain, out)
                     lm = mixed(sides.weight, out)
-                nodes, head, made = _node(nodes, made, last, options.ends[option], after[0], after[1])
-                edges = _push(edges, met, head, tail, np.int64(option), lm)
+                nodes, head, made = _node(nodes, made, last, position=options.ends[option], one=after[0], two=after[1])
+                edges = _push(edges, met, head, tail, option=np.int64(option), lm=lm)
                 met += 1
                 nodes.scores[head] = max(nodes.scores[head], before + weights[0] * lm + static[option])
-    return _emit(options, static, weights[0], nodes, made, edges, met, last[size + 1], margin)
+    return _emit(options, (weights[0], static), (nodes, made), (edges, met), last[size + 1], margin=margin)
 
 
 @kernel
@@ -175,8 +175,11 @@ def _push(edges, met, head, tail, option, lm):
 
 
 @kernel
-def _emit(options, static, lm_weight, nodes, made, edges, met, goal, margin):
+def _emit(options, scores, reached, passed, goal, margin):
     """The edges on derivations within `margin` of the best, sorted by head; nodes sorted by position."""
+    lm_weight, static = scores
+    nodes, made = reached
+    edges, met = passed
     backward = np.full(made, -np.inf)
     backward[goal] = 0.0
     keep = np.zeros(met, np.bool_)
@@ -207,7 +210,7 @@ def _emit(options, static, lm_weight, nodes, made, edges, met, goal, margin):
             features[at, 0] = edges.lm[edge]
             if option >= 0:
                 features[at, 1:] = options.features[option]
-    return Part(sizes, tails, symbols, features)
+    return ConverterForest(sizes, tails, symbols, features)
 
 
 @kernel

@@ -14,7 +14,7 @@ from nbest.systems.base import SILENT, Data, Decoding, Listener, Search, TextDec
 
 if TYPE_CHECKING:
     from nbest.systems.converter.converter import Converter
-    from nbest.systems.converter.text import Sentence
+    from nbest.systems.converter.text import ReadSentence
 
 _STAGES = 5  # reading, two language models, dictionary, writing
 
@@ -137,7 +137,7 @@ class ConverterTraining(Training[ReadText]):
 
     def fit(
         self,
-        items: Sequence[Sentence],
+        items: Sequence[ReadSentence],
         dictionary: Iterable[tuple[str, str]] = (),
         *,
         threads: int | None = None,
@@ -149,10 +149,10 @@ class ConverterTraining(Training[ReadText]):
         return train_converter(self, items, dictionary, threads=threads, **more)
 
 
-def _read(paths: Sequence[str]) -> list[Sentence]:
+def _read(paths: Sequence[str]) -> list[ReadSentence]:
     from nbest.systems.converter.text import read_sentences
 
-    out: list[Sentence] = []
+    out: list[ReadSentence] = []
     for path in paths:
         found = read_sentences(path)
         if not any(sentence.surfaces for sentence in found):

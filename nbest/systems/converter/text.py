@@ -41,7 +41,7 @@ def is_kana(character: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ReadSentence:
     """Words and their readings, as many of the one as of the other."""
 
     surfaces: tuple[str, ...]
@@ -58,17 +58,17 @@ class Sentence:
         return " ".join(self.surfaces)
 
 
-def read_sentences(path: str | Path) -> list[Sentence]:
+def read_sentences(path: str | Path) -> list[ReadSentence]:
     """The sentences of a training text; lines without words give empty ones."""
     return [_sentence(path, number, line) for number, line in enumerate(read_lines(path), 1)]
 
 
-def _sentence(path: str | Path, number: int, line: str) -> Sentence:
+def _sentence(path: str | Path, number: int, line: str) -> ReadSentence:
     columns = line.split("\t")
     if len(columns) > 2:
         raise FormatError(path, number, f"expected words, or an id, a tab and words, got {len(columns)} columns")
     pairs = [_word(path, number, word) for word in columns[-1].split()]
-    return Sentence(tuple(surface for surface, _ in pairs), tuple(reading for _, reading in pairs))
+    return ReadSentence(tuple(surface for surface, _ in pairs), tuple(reading for _, reading in pairs))
 
 
 def _word(path: str | Path, number: int, word: str) -> tuple[str, str]:
@@ -108,13 +108,13 @@ def _is_space(columns: list[str]) -> bool:
     return len(columns) > 1 and all(columns[:2]) and not "".join(columns[:2]).strip()
 
 
-def every_tenth(sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[Sentence]]:
+def every_tenth(sentences: Sequence[ReadSentence]) -> tuple[list[ReadSentence], list[ReadSentence]]:
     """(nine tenths, one tenth), each in the old order; the tenth has at least one sentence where there are two."""
     step = min(10, len(sentences))
     rest = [sentence for at, sentence in enumerate(sentences) if at % step != step - 1]
     return rest, [sentence for at, sentence in enumerate(sentences) if at % step == step - 1]
 
 
-def not_empty(sentences: Iterable[Sentence]) -> list[Sentence]:
+def not_empty(sentences: Iterable[ReadSentence]) -> list[ReadSentence]:
     """The sentences that have words."""
     return [sentence for sentence in sentences if sentence.surfaces]

@@ -10,9 +10,9 @@ from nbest.lm.estimate import KneserNey
 from nbest.lm.mixture import Mixture, fit_mixture
 from nbest.lm.model import LanguageModel
 from nbest.systems.converter.converter import Converter, default_weights
-from nbest.systems.converter.dictionary import build, token
+from nbest.systems.converter.dictionary import build_dictionary, token
 from nbest.systems.converter.system import ConverterTraining
-from nbest.systems.converter.text import Sentence, every_tenth, not_empty
+from nbest.systems.converter.text import ReadSentence, every_tenth, not_empty
 
 Progress = Callable[[str, int, int], None]
 """Stage, done, total."""
@@ -20,11 +20,11 @@ Progress = Callable[[str, int, int], None]
 
 def train_converter(
     how: ConverterTraining,
-    sentences: Sequence[Sentence],
+    sentences: Sequence[ReadSentence],
     dictionary: Iterable[tuple[str, str]] = (),
     *,
-    adapt: Sequence[Sentence] = (),
-    heldout: Sequence[Sentence] = (),
+    adapt: Sequence[ReadSentence] = (),
+    heldout: Sequence[ReadSentence] = (),
     threads: int | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> Converter:
@@ -40,23 +40,23 @@ def train_converter(
     if heldout and not adapt:
         raise ParameterError("held-out text sets the weight of the text to adapt to, and there is none of that")
     own = _model(how, sentences, "language model", progress)
-    lm = _adapted(how, own, adapt, heldout, threads, progress) if adapt else own
+    lm = _adapted(how, first=own, adapt=adapt, heldout=heldout, threads=threads, progress=progress) if adapt else own
     pairs = {pair for s in (*sentences, *adapt) for pair in zip(s.surfaces, s.readings, strict=True)}
     progress("dictionary", 0, 1)
     types = sorted({surface for surface, _ in pairs})
     spelling = KneserNey(how.spelling_order).fit(Texts.of(" ".join(surface) for surface in types))
     pairs.update(dictionary)
-    entries = build(pairs, lm, spelling, how.tokens)
+    entries = build_dictionary(pairs, lm, spelling, how.tokens)
     progress("dictionary", 1, 1)
     return Converter(lm, spelling, entries, how.tokens, default_weights(len(lm.vocabulary)))
 
 
-def _model(how: ConverterTraining, sentences: Sequence[Sentence], stage: str, progress: Progress) -> LanguageModel:
+def _model(how: ConverterTraining, sentences: Sequence[ReadSentence], stage: str, progress: Progress) -> LanguageModel:
     lines = (" ".join(_tokens(how, sentence)) for sentence in sentences)
     return KneserNey(how.order).fit(Texts.of(lines), lambda done, total: progress(stage, done, total))
 
 
-def _tokens(how: ConverterTraining, sentence: Sentence) -> list[str]:
+def _tokens(how: ConverterTraining, sentence: ReadSentence) -> list[str]:
     pairs = zip(sentence.surfaces, sentence.readings, strict=True)
     return [token(surface, reading, how.tokens) for surface, reading in pairs]
 
@@ -64,8 +64,8 @@ def _tokens(how: ConverterTraining, sentence: Sentence) -> list[str]:
 def _adapted(
     how: ConverterTraining,
     first: LanguageModel,
-    adapt: Sequence[Sentence],
-    heldout: Sequence[Sentence],
+    adapt: Sequence[ReadSentence],
+    heldout: Sequence[ReadSentence],
     threads: int | None,
     progress: Progress,
 ) -> Mixture:

@@ -49,7 +49,7 @@ def _log_sum(first, second):
 
 
 @kernel
-def inside(arcs):
+def inside_trees(arcs):
     """The `Inside` tables and log Z."""
     n = len(arcs) - 1
     split, right, right_t = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
@@ -66,7 +66,9 @@ def inside(arcs):
     log_z = 0.0
     if n:
         log_z = _log_sum(arcs[0, 1:] + left[1, 1:], right_t[n, 1:])
-    return Inside(split, right, right_t, left, left_t, right_arc, left_arc_t), log_z
+    return Inside(
+        split=split, right=right, right_t=right_t, left=left, left_t=left_t, right_arc=right_arc, left_arc_t=left_arc_t
+    ), log_z
 
 
 @kernel
@@ -96,7 +98,7 @@ def marginals(arcs, tables, log_z):
                     out[j, k] += share
                     left[k, i] += share
         for i in range(1, n - width + 1):
-            _divide(i, i + width, out, right, left, tables)
+            _divide(i, j=i + width, out=out, right=right, left=left, tables=tables)
     return out
 
 

@@ -33,22 +33,33 @@ class Rows(NamedTuple):
 
 
 @kernel
-def emit(n, label_count, offsets, labels, keep, scores, log_z):
+def emit_trees(n, label_count, offsets, labels, keep, scores, log_z):
     """The fields of a `Part`, from which labelled arcs to `keep` [O], `scores` [X, O] and `log_z` [X] of experts."""
     can = _possible(n, offsets, keep)
     reached = _reached(n, can, offsets, keep)
     numbers, made = _numbered(n, reached)
     nothing, blank = np.empty(0, np.int64), np.empty(0, np.int32)
-    rows = Rows(np.zeros(3, np.int64), nothing, blank, np.empty((0, len(log_z)), np.float32), nothing, blank)
+    rows = Rows(
+        counts=np.zeros(3, np.int64),
+        arities=nothing,
+        tails=blank,
+        features=np.empty((0, len(log_z)), np.float32),
+        sizes=nothing,
+        symbols=blank,
+    )
     edges = np.zeros(made, np.int64)
-    _write(n, label_count, can, numbers, offsets, labels, keep, scores, log_z, edges, rows)
+    _write((can, numbers), (offsets, labels, keep), (scores, log_z), label_count, edges, rows=rows)
     total, tails, symbols = rows.counts
     rows = Rows(
-        np.zeros(3, np.int64), np.empty(total, np.int64), np.empty(tails, np.int32),
-        np.zeros((total, len(log_z)), np.float32), np.empty(total, np.int64), np.empty(symbols, np.int32),
-    )  # fmt: skip
+        counts=np.zeros(3, np.int64),
+        arities=np.empty(total, np.int64),
+        tails=np.empty(tails, np.int32),
+        features=np.zeros((total, len(log_z)), np.float32),
+        sizes=np.empty(total, np.int64),
+        symbols=np.empty(symbols, np.int32),
+    )
     edges[:] = 0
-    _write(n, label_count, can, numbers, offsets, labels, keep, scores, log_z, edges, rows)
+    _write((can, numbers), (offsets, labels, keep), (scores, log_z), label_count, edges, rows=rows)
     return edges, rows.arities, rows.tails, rows.features, rows.sizes, rows.symbols
 
 
@@ -126,8 +137,11 @@ def _numbered(n, reached):
 
 
 @kernel
-def _write(n, label_count, can, numbers, offsets, labels, keep, scores, log_z, edges, rows):
+def _write(items, arcs, experts, label_count, edges, rows):
     """All edges, node after node; `edges` [V] counts those into each."""
+    can, numbers = items
+    offsets, labels, keep = arcs
+    n, scores = can.shape[1] - 1, experts[0]
     for width in range(1, n):
         for i in range(1, n - width + 1):
             j = i + width
@@ -160,12 +174,16 @@ def _write(n, label_count, can, numbers, offsets, labels, keep, scores, log_z, e
                     if can[LEFT, i, k] and can[LEFT_ARC, k, j]:
                         edges[node] += 1
                         _edge(numbers[LEFT, i, k], _NONE, numbers[LEFT_ARC, k, j], rows)
-    _write_top(n, can, numbers, offsets, labels, keep, scores, log_z, edges, rows)
+    _write_top(items, arcs, experts, edges, rows)
 
 
 @kernel
-def _write_top(n, can, numbers, offsets, labels, keep, scores, log_z, edges, rows):
+def _write_top(items, arcs, experts, edges, rows):
     """Edges into the root: an arc to the top word, with -log Z of every expert; no words, one empty tree."""
+    can, numbers = items
+    offsets, labels, keep = arcs
+    scores, log_z = experts
+    n = can.shape[1] - 1
     if n == 0:
         edges[-1] += 1
         _edge(_NONE, _NONE, _NONE, rows)

@@ -23,7 +23,7 @@ from nbest.base.folders import MANIFEST, check_files, mapped, numbers_by_name, r
 from nbest.compute.bounds import Bounds
 from nbest.formats.lists.base import shown
 from nbest.systems.folders import save_folder, weights_of, write_lines
-from nbest.systems.parser.labels import Options
+from nbest.systems.parser.labels import LabelOptions
 from nbest.systems.parser.parser import Parser
 from nbest.systems.parser.system import ParserTraining
 from nbest.systems.parser.views import COLUMNS, KIND_COUNT, Vocabulary
@@ -69,11 +69,11 @@ def load(path: str | Path) -> Parser:
         names,
         labels,
         Vocabulary(tags, tuple(split_lines(words))),
-        Options(small["option-offsets.npy"], small["options.npy"]),
+        LabelOptions(small["option-offsets.npy"], small["options.npy"]),
         small["templates.npy"],
-        arrays[_TABLES],
-        _arc_size(folder, manifest),
-        weights_of(
+        tables=arrays[_TABLES],
+        arc_size=_arc_size(folder, manifest),
+        weights=weights_of(
             folder, numbers_by_name(folder / MANIFEST, manifest.get("weights"), names), names, "expert of the parser"
         ),
     )

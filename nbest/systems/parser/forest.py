@@ -11,8 +11,8 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
-from nbest.systems.parser.eisner import best_heads, inside, marginals
-from nbest.systems.parser.emit import emit
+from nbest.systems.parser.eisner import best_heads, inside_trees, marginals
+from nbest.systems.parser.emit import emit_trees
 from nbest.systems.parser.labels import arc_options
 from nbest.systems.parser.scores import Arcs, arc_scores, label_scores, places_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nbest.systems.parser.parser import Parser
 
 
-class Part(NamedTuple):
+class ParserForest(NamedTuple):
     """One forest, to be put beside others."""
 
     edges: Ints  # [V] edges into each node
@@ -31,17 +31,31 @@ class Part(NamedTuple):
     symbols: Ints  # [S]: head * L + label
 
 
-def forest(parser: Parser, columns: Ints, tags: Ints, weights: Floats, labels_an_arc: int, arc_floor: float) -> Part:
+def forest(
+    parser: Parser, columns: Ints, tags: Ints, weights: Floats, labels_an_arc: int, arc_floor: float
+) -> ParserForest:
     """The forest of one sentence; rows of `columns` and `tags` are the root and its words."""
     sizes = (parser.arc_size, parser.rows, len(parser.labels), parser.vocabulary.tag_count)
     bounds = np.searchsorted(parser.templates[:, 0], np.arange(len(parser.names) + 1))
-    arcs, scores, log_z = expert_scores(columns, tags, parser.options, parser.templates, bounds, sizes, parser.tables)
+    arcs, scores, log_z = expert_scores(
+        columns, tags, parser.options, parser.templates, bounds, sizes=sizes, tables=parser.tables
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         joint = weights @ scores
     kept = _kept(arcs, joint, labels_an_arc, arc_floor) if np.isfinite(joint).all() else None
     if kept is None or not kept[1]:
         raise ParameterError("the scores of whole trees exceed the range of numbers; scale the weights down")
-    return Part(*emit(len(tags) - 1, len(parser.labels), arcs.offsets, arcs.labels, kept[0], scores, log_z))
+    return ParserForest(
+        *emit_trees(
+            len(tags) - 1,
+            len(parser.labels),
+            arcs.offsets,
+            labels=arcs.labels,
+            keep=kept[0],
+            scores=scores,
+            log_z=log_z,
+        )
+    )
 
 
 @kernel
@@ -52,9 +66,11 @@ def expert_scores(columns, tags, options, templates, bounds, sizes, tables):
     scores = np.empty((len(tables), len(labels)))
     log_z = np.empty(len(tables))
     for x in range(len(tables)):
-        where = places_of(columns, tags, templates[bounds[x] : bounds[x + 1]], sizes[0], sizes[1], sizes[2])
+        where = places_of(
+            columns, tags, templates[bounds[x] : bounds[x + 1]], arc_size=sizes[0], rows=sizes[1], labels=sizes[2]
+        )
         label_scores(arcs, where, tables[x], scores[x])
-        log_z[x] = inside(arc_scores(offsets, scores[x]))[1]
+        log_z[x] = inside_trees(arc_scores(offsets, scores[x]))[1]
     return arcs, scores, log_z
 
 
@@ -63,7 +79,7 @@ def _kept(arcs, joint, labels_an_arc, arc_floor):
     """[O] which labelled arcs to keep, and whether all numbers are finite."""
     sums = arc_scores(arcs.offsets, joint)
     keep = np.zeros(len(joint), np.bool_)
-    tables, log_z = inside(sums)
+    tables, log_z = inside_trees(sums)
     if not np.isfinite(log_z):
         return keep, False
     posteriors = marginals(sums, tables, log_z)
@@ -98,7 +114,7 @@ def _keep_labels(first, last, joint, labels_an_arc, keep):
         keep[best] = True
 
 
-def joined(parts: Sequence[Part], names: tuple[str, ...], labels: tuple[str, ...]) -> dict[str, Any]:
+def joined_forests(parts: Sequence[ParserForest], names: tuple[str, ...], labels: tuple[str, ...]) -> dict[str, Any]:
     """Fields of `Forests` for all sentences beside each other."""
     none: Ints = np.zeros(0, np.int64)
     edges, arities, sizes = (np.concatenate([none, *(part[k] for part in parts)]) for k in (0, 1, 4))

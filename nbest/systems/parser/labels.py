@@ -11,14 +11,14 @@ from nbest.compute import segments
 from nbest.compute.compilation import kernel
 
 
-class Options(NamedTuple):
+class LabelOptions(NamedTuple):
     """Labels of a cell (tag of head, tag of dependent, 1 if the dependent follows), rising; no cell is empty."""
 
     offsets: Ints  # [G * G * 2 + 1] for G numbers of tags
     labels: Ints  # [O]
 
 
-def options_of(heads: Ints, dependents: Ints, after: Ints, labels: Ints, tags: int, size: int) -> Options:
+def label_options(heads: Ints, dependents: Ints, after: Ints, labels: Ints, tags: int, size: int) -> LabelOptions:
     """Options from arcs of a treebank: tags of both words, sides, labels; `tags` and `size`: how many there are.
 
     The last tag is that of the root. A cell that was not seen takes the labels of the dependent's tag on that side with
@@ -37,7 +37,7 @@ def options_of(heads: Ints, dependents: Ints, after: Ints, labels: Ints, tags: i
         ]
     ).reshape(-1, size)
     found = np.nonzero(allowed)[1]
-    return Options(segments.offsets_of(allowed.sum(axis=1)), found.astype(np.int32))
+    return LabelOptions(segments.offsets_of(allowed.sum(axis=1)), found.astype(np.int32))
 
 
 def _filled(rows: Bools, instead: Bools) -> Bools:

@@ -17,8 +17,8 @@ from nbest.compute.parallel import each
 from nbest.corpus import Forests
 from nbest.formats.conllu import NO_HEAD, Sentence, read_conllu
 from nbest.systems.base import SILENT, Listener, Progress, System, limits_of
-from nbest.systems.parser.forest import Part, forest, joined
-from nbest.systems.parser.labels import Options
+from nbest.systems.parser.forest import ParserForest, forest, joined_forests
+from nbest.systems.parser.labels import LabelOptions
 from nbest.systems.parser.report import attachment
 from nbest.systems.parser.system import ParserSearch
 from nbest.systems.parser.trees import text_of, tree_of
@@ -42,7 +42,7 @@ class Parser(System):
     names: tuple[str, ...]  # X experts
     labels: tuple[str, ...]  # L
     vocabulary: Vocabulary
-    options: Options
+    options: LabelOptions
     templates: Ints  # [T, 5]: expert, whether joined with labels, columns of head and dependent, kind
     tables: Floats  # [X, arc_size + rows * L] float32: weights of hashed features
     arc_size: int  # a power of 2
@@ -97,13 +97,15 @@ class Parser(System):
         offsets, atoms, tags = self.vocabulary.encode(sentences)
         done, lock = 0, Lock()
 
-        def chunk(low: int) -> list[Part]:
+        def chunk(low: int) -> list[ParserForest]:
             nonlocal done
             high = min(low + _CHUNK, len(sentences))
             parts = []
             for i in range(low, high):
                 rows = slice(offsets[i], offsets[i + 1])
-                parts.append(forest(self, atoms[rows], tags[rows], values, limits.labels_an_arc, limits.arc_floor))
+                parts.append(
+                    forest(self, atoms[rows], tags[rows], values, limits.labels_an_arc, arc_floor=limits.arc_floor)
+                )
             with lock:
                 done += high - low
                 if progress is not None:
@@ -112,7 +114,7 @@ class Parser(System):
 
         parts = [part for some in each(chunk, range(0, len(sentences), _CHUNK), threads) for part in some]
         return Forests(
-            **joined(parts, self.names, self.labels),
+            **joined_forests(parts, self.names, self.labels),
             ids=tuple(map(str, range(len(sentences)))) if ids is None else tuple(ids),
             references=tuple((text_of(s.heads, s.deprels),) for s in sentences) if references else None,
             sources=tuple(" ".join("_".join(form.split()) for form in s.forms) for s in sentences),

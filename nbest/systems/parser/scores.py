@@ -94,13 +94,17 @@ def places_of(columns, tags, templates, arc_size, rows, labels):
                 between = _tags_between(tags, h, d)
                 for t in range(len(templates)):
                     if templates[t, 1] == 0:
-                        at = _put(places, at, templates[t, 4], heads[t, h] + dependents[t, d] * _A, h, d, between)
+                        at = _put(
+                            places, at, templates[t, 4], heads[t, h] + dependents[t, d] * _A, h, d=d, between=between
+                        )
                 for p in range(offsets[arc, 0], at):
                     places[p] &= arc_size - 1
                 offsets[arc, 1] = at
                 for t in range(len(templates)):
                     if templates[t, 1] == 1:
-                        at = _put(places, at, templates[t, 4], heads[t, h] + dependents[t, d] * _A, h, d, between)
+                        at = _put(
+                            places, at, templates[t, 4], heads[t, h] + dependents[t, d] * _A, h, d=d, between=between
+                        )
                 for p in range(offsets[arc, 1], at):
                     places[p] = arc_size + (places[p] & (rows - 1)) * labels
             arc += 1
@@ -168,14 +172,17 @@ def arc_scores(offsets, scores):
 
 
 @kernel
-def add_gradient(arcs, where, scores, sums, posteriors, heads, labels, least, gradient, touched):
+def add_gradient(arcs, where, scored, tree, least, out):
     """Add the gradient of log p(gold tree) to `gradient`; how many places were touched, listed in `touched`.
 
         d log p / d s(h, d, l) = [gold] - p(h, d) exp(s(h, d, l) - sums[h, d])
 
-    `heads`, `labels` [n]: the gold tree. Arcs with a posterior under `least` are passed over. A place is listed anew
-    when its gradient was 0.
+    `scored`: scores s, sums and posteriors p of arcs; `tree`: gold heads and labels [n]; `out`: both. Arcs with a
+    posterior under `least` are passed over. A place is listed anew when its gradient was 0.
     """
+    scores, sums, posteriors = scored
+    heads, labels = tree
+    gradient, touched = out
     n = len(heads)
     count = 0
     weights = np.empty(64)

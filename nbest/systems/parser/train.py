@@ -15,8 +15,8 @@ from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import each
 from nbest.formats.conllu import Sentence
-from nbest.systems.parser.eisner import inside, marginals
-from nbest.systems.parser.labels import Options, arc_options, options_of
+from nbest.systems.parser.eisner import inside_trees, marginals
+from nbest.systems.parser.labels import LabelOptions, arc_options, label_options
 from nbest.systems.parser.parser import Parser
 from nbest.systems.parser.scores import Arcs, add_gradient, arc_scores, label_scores, places_of
 from nbest.systems.parser.system import ParserTraining
@@ -71,11 +71,15 @@ def train_parser(
 
     def one(expert: int) -> None:
         own = templates[templates[:, 0] == expert]
-        tables[expert] = _trained(bank, options, own, len(labels), vocabulary.tag_count, how, expert, report)
+        tables[expert] = _trained(
+            bank, options, own, labels=len(labels), tags=vocabulary.tag_count, how=how, expert=expert, report=report
+        )
 
     each(one, range(len(views)), threads)
     tables.flags.writeable = False  # as those of a file
-    return Parser(tuple(views), labels, vocabulary, options, templates, tables, 1 << how.arc_bits)
+    return Parser(
+        tuple(views), labels, vocabulary, options, templates=templates, tables=tables, arc_size=1 << how.arc_bits
+    )
 
 
 def _known_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -107,25 +111,33 @@ def _treebank(sentences: Sequence[Sentence], vocabulary: Vocabulary, labels: Seq
     return _Treebank(offsets, columns, tags, np.array(heads, np.int64), np.array(names, np.int64))
 
 
-def _options(bank: _Treebank, tags: int, labels: int) -> Options:
+def _options(bank: _Treebank, tags: int, labels: int) -> LabelOptions:
     words = np.flatnonzero(bank.labels >= 0)
     first = bank.offsets[np.searchsorted(bank.offsets, words, "right") - 1]
     heads = first + bank.heads[words]
     after = (heads < words).astype(np.int64)
-    return options_of(bank.tags[heads], bank.tags[words], after, bank.labels[words], tags, labels)
+    return label_options(
+        bank.tags[heads], dependents=bank.tags[words], after=after, labels=bank.labels[words], tags=tags, size=labels
+    )
 
 
 def _trained(
-    bank: _Treebank, options: Options, templates: Ints, labels: int, tags: int, how: ParserTraining, expert: int,
+    bank: _Treebank,
+    options: LabelOptions,
+    templates: Ints,
+    labels: int,
+    tags: int,
+    how: ParserTraining,
+    expert: int,
     report: Callable[[], None],
-) -> Floats:  # fmt: skip
+) -> Floats:
     """[arc_size + rows * L] the weights of one expert."""
     arc_size, rows = 1 << how.arc_bits, 1 << how.label_bits
     state = np.zeros((arc_size + rows * labels, 4), np.float32)
     sizes = (arc_size, rows, labels, tags)
     for epoch in range(how.epochs):
         order = generator(how.seed, expert, epoch).permutation(len(bank.offsets) - 1)
-        _pass(order, *bank, options, templates, sizes, how.rate, how.l2, state)
+        _pass(order, bank, (options, templates), sizes, (how.rate, how.l2), state=state)
         if not np.isfinite(state[:, WEIGHT]).all():
             raise ParameterError(f"'rate' of train_parser is too large, got {how.rate}: the weights are no numbers")
         report()
@@ -133,18 +145,21 @@ def _trained(
 
 
 @kernel
-def _pass(order, offsets, columns, tags, heads, labels, options, templates, sizes, rate, l2, state):
+def _pass(order, bank, model, sizes, steps, state):
     """One step of ascent on each sentence; the sum of log p before their steps."""
+    offsets, columns, tags, heads, labels = bank
+    options, templates = model
+    rate, l2 = steps
     touched = np.empty(1024, np.int64)
     total = 0.0
     for i in order:
         a, b = offsets[i], offsets[i + 1]
-        arcs, where, scores = scored(columns[a:b], tags[a:b], options, templates, sizes, state[:, WEIGHT])
+        arcs, where, scores = scored(columns[a:b], tags[a:b], options, templates, sizes, table=state[:, WEIGHT])
         room = len(where.places) * sizes[2]
         if room > len(touched):
             touched = np.empty(2 * room, np.int64)
         gold = heads[a + 1 : b], labels[a + 1 : b]
-        value, count = ascend(arcs, where, scores, gold[0], gold[1], _LEAST, state[:, GRADIENT], touched)
+        value, count = ascend(arcs, where, scores, gold, _LEAST, out=(state[:, GRADIENT], touched))
         total += value
         for place in touched[:count]:
             _step(state[place], rate, l2)
@@ -159,17 +174,18 @@ def scored(columns, tags, options, templates, sizes, table):
     """
     arc_offsets, arc_labels = arc_options(tags, options, sizes[3])
     arcs = Arcs(arc_offsets, arc_labels)
-    where = places_of(columns, tags, templates, sizes[0], sizes[1], sizes[2])
+    where = places_of(columns, tags, templates, arc_size=sizes[0], rows=sizes[1], labels=sizes[2])
     scores = np.empty(len(arc_labels))
     label_scores(arcs, where, table, scores)
     return arcs, where, scores
 
 
 @kernel
-def ascend(arcs, where, scores, heads, labels, least, gradient, touched):
-    """log p of a tree, with its gradient added; and how many places were touched."""
+def ascend(arcs, where, scores, gold, least, out):
+    """log p of a tree (`gold`: heads and labels), with its gradient added to `out`; and how many were touched."""
+    heads, labels = gold
     sums = arc_scores(arcs.offsets, scores)
-    tables, log_z = inside(sums)
+    tables, log_z = inside_trees(sums)
     posteriors = marginals(sums, tables, log_z)
     value = -log_z
     n = len(heads)
@@ -178,7 +194,7 @@ def ascend(arcs, where, scores, heads, labels, least, gradient, touched):
         for k in range(arcs.offsets[a], arcs.offsets[a + 1]):
             if arcs.labels[k] == labels[d]:
                 value += scores[k]
-    return value, add_gradient(arcs, where, scores, sums, posteriors, heads, labels, least, gradient, touched)
+    return value, add_gradient(arcs, where, (scores, sums, posteriors), gold, least, out=out)
 
 
 @kernel

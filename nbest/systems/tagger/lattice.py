@@ -10,15 +10,15 @@ from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import over_ranges
-from nbest.systems.tagger.lexicon import Lexicon, Options
-from nbest.systems.tagger.transitions import Transitions, log_transition, pair_at, search
+from nbest.systems.tagger.lexicon import Lexicon, TagOptions
+from nbest.systems.tagger.transitions import Transitions, find_tag, log_transition, pair_at
 
 FEATURES = ("transition", "lexical")
 """Natural logs: p(tag | two tags before), of the end of the sentence too, and p(word | tag) or p(word | tags)."""
 
 
 def lattices(
-    offsets: Ints, options: Options, transitions: Transitions, lexicon: Lexicon, contexts: bool, threads: int | None
+    offsets: Ints, options: TagOptions, transitions: Transitions, lexicon: Lexicon, contexts: bool, threads: int | None
 ) -> dict[str, Any]:
     """Fields of `Forests` for N sentences of the tokens `offsets[i]:offsets[i + 1]`.
 
@@ -26,7 +26,7 @@ def lattices(
     (s, t) of the step before; edges say u. The last step is the root with an edge from each node before it. Every
     sequence of options is one derivation. Cost: the sum over words of the product of three numbers of tags.
     """
-    steps = _Steps(offsets, options.offsets)
+    steps = _StepSizes(offsets, options.offsets)
     edges = int(steps.edges.sum())
     features = np.empty((edges, 2))
     tails = np.empty(int(steps.tails.sum()), np.int32)
@@ -52,7 +52,7 @@ def lattices(
     }
 
 
-class _Steps:
+class _StepSizes:
     """Sizes of the steps of all sentences: one a token and one for the root."""
 
     def __init__(self, offsets: Ints, option_offsets: Ints) -> None:
@@ -110,7 +110,8 @@ def _fill(
                         symbol += 1
             base += 0 if token == offsets[i] else len(places)
             earlier, previous, places = previous, own, following
-        _end(model, boundary, earlier, previous, places, base, edge, tail, symbol, features, tails, symbols)
+        out = features[edge:], tails[tail:], symbols[symbol:]
+        _end(model, (earlier, previous), places, base, out)
 
 
 @kernel
@@ -119,19 +120,22 @@ def _in_context(entry, before, place, model, words):
     offsets, tags, counts = words
     if entry < 0 or place < 0:
         return 0.0
-    row = search(tags, offsets[entry], offsets[entry + 1], before)
+    row = find_tag(tags, offsets[entry], offsets[entry + 1], before)
     return counts[row] / model.pair_counts[place] if row >= 0 else 0.0
 
 
 @kernel
-def _end(model, boundary, earlier, previous, places, base, edge, tail, symbol, features, tails, symbols):
+def _end(model, options, places, base, out):
     """Edges to the root."""
+    earlier, previous = options
+    features, tails, symbols = out
+    boundary = len(model.single) - 1
     for x in range(len(earlier)):
         for y in range(len(previous)):
             before = x * len(previous) + y
             place = pair_at(model, previous[y], boundary)
-            features[edge + before, 0] = log_transition(model, places[before], place, boundary)
-            features[edge + before, 1] = 0.0
+            features[before, 0] = log_transition(model, places[before], place, boundary)
+            features[before, 1] = 0.0
             if previous[y] != boundary:
-                tails[tail + before] = base + before
-                symbols[symbol + before] = -1
+                tails[before] = base + before
+                symbols[before] = -1

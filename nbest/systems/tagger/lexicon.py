@@ -29,7 +29,7 @@ class Guessing(Protocol):
 
 
 @dataclass(frozen=True)
-class Options:
+class TagOptions:
     """Tags that words may take: those of token k are `tags[offsets[k]:offsets[k + 1]]`, rising."""
 
     offsets: Ints  # [tokens+1]
@@ -77,15 +77,15 @@ class Lexicon:
         tag, previous = triples // size % size, triples % size
         won = lexical_interpolation(context_counts, pairs[previous * size + tag], counts[owner], tag_counts[tag])
         return cls(
-            tuple(words),
-            segments.offsets_of(np.bincount(cells // size, minlength=len(words))),
-            (cells % size).astype(np.int32),
-            counts,
-            segments.offsets_of(np.bincount(owner, minlength=len(cells))),
-            previous.astype(np.int32),
-            context_counts,
-            (won + 1.0) / (won + 1.0).sum(),
-            tag_counts,
+            words=tuple(words),
+            offsets=segments.offsets_of(np.bincount(cells // size, minlength=len(words))),
+            tags=(cells % size).astype(np.int32),
+            counts=counts,
+            context_offsets=segments.offsets_of(np.bincount(owner, minlength=len(cells))),
+            context_tags=previous.astype(np.int32),
+            context_counts=context_counts,
+            shares=(won + 1.0) / (won + 1.0).sum(),
+            tag_counts=tag_counts,
         )
 
     @cached_property
@@ -98,13 +98,13 @@ class Lexicon:
         """[W] how often each word was seen."""
         return segments.sums(self.counts.astype(np.float64), self.offsets).astype(np.int64)
 
-    def options(self, tokens: Iterable[tuple[str, bool]], suffixes: Suffixes, how: Guessing) -> Options:
+    def options(self, tokens: Iterable[tuple[str, bool]], suffixes: Suffixes, how: Guessing) -> TagOptions:
         """The tags of tokens: words, and whether they are first in their sentence."""
         places: dict[tuple[str, bool], int] = {}
         at = np.array([places.setdefault(token, len(places)) for token in tokens], np.int64)
         kinds = self._distinct([self._as_seen(*token) for token in places], suffixes, how)
         rows, offsets = segments.rows_of(kinds.offsets, at)
-        return Options(offsets, kinds.tags[rows], kinds.probabilities[rows], kinds.entries[rows])
+        return TagOptions(offsets, kinds.tags[rows], kinds.probabilities[rows], kinds.entries[rows])
 
     def _as_seen(self, word: str, first: bool) -> tuple[str, bool]:
         """The word in lower case where it begins a sentence and was seen only so."""
@@ -112,7 +112,7 @@ class Lexicon:
             word = word.lower()
         return word, first
 
-    def _distinct(self, tokens: list[tuple[str, bool]], suffixes: Suffixes, how: Guessing) -> Options:
+    def _distinct(self, tokens: list[tuple[str, bool]], suffixes: Suffixes, how: Guessing) -> TagOptions:
         ids = np.array([self.numbers.get(word, -1) for word, _ in tokens], np.int64)
         totals = np.where(ids >= 0, self.totals[ids] if len(self.words) else 0, 0)
         guessed = np.flatnonzero((totals == 0) | ((totals <= how.rare) & (how.prior > 0)))
@@ -124,7 +124,7 @@ class Lexicon:
         owner, tags, probabilities, entries = (np.concatenate([part[k] for part in parts]) for k in range(4))
         order = np.argsort(owner, kind="stable")
         offsets = segments.offsets_of(np.bincount(owner, minlength=len(tokens)))
-        return Options(offsets, tags[order].astype(np.int32), probabilities[order], entries[order])
+        return TagOptions(offsets, tags[order].astype(np.int32), probabilities[order], entries[order])
 
     def _seen(self, ids: Ints, owners: Ints) -> tuple[Ints, Ints, Floats, Ints]:
         """Owner, tag, probability and entry of frequent words with their tags."""

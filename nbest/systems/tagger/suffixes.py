@@ -67,13 +67,13 @@ class Suffixes:
         sizes = np.bincount(cells // tag_count, minlength=len(numbers))
         prior = np.bincount(tags, counts, tag_count) + 1.0
         return cls(
-            tuple(numbers),
-            segments.offsets_of(sizes),
-            (cells % tag_count).astype(np.int32),
-            total.astype(np.int64),
-            prior / prior.sum(),
-            longest,
-            weight,
+            keys=tuple(numbers),
+            offsets=segments.offsets_of(sizes),
+            tags=(cells % tag_count).astype(np.int32),
+            counts=total.astype(np.int64),
+            prior=prior / prior.sum(),
+            longest=longest,
+            weight=weight,
         )
 
     @cached_property
@@ -89,7 +89,7 @@ class Suffixes:
                 if found < 0:
                     break
                 chains[row, at] = found
-        return _abstract(chains, self.offsets, self.tags, self.counts, self.prior, self.weight)
+        return _abstract(chains, self.offsets, self.tags, self.counts, self.prior, weight=self.weight)
 
 
 @kernel

@@ -61,7 +61,9 @@ class Tagger(System):
         few = np.flatnonzero(lexicon.totals[ids] <= settings.rare)
         cells, counts = np.unique((ids[few] * 2 + firsts[few]) * len(names) + labels[few], return_counts=True)
         rare = [(words[cell // 2], bool(cell % 2)) for cell in (cells // len(names)).tolist()]
-        suffixes = Suffixes.train(rare, cells % len(names), counts, len(names), settings.longest, settings.weight)
+        suffixes = Suffixes.train(
+            rare, cells % len(names), counts, tag_count=len(names), longest=settings.longest, weight=settings.weight
+        )
         return cls(tuple(names), transitions_of(labels, offsets, len(names)), lexicon, suffixes, settings)
 
     def save(self, path: str | Path) -> None:
@@ -95,7 +97,7 @@ class Tagger(System):
         tokens = [(word, at == 0) for words in plain for at, word in enumerate(words)]
         options = self.lexicon.options(tokens, self.suffixes, self.settings)
         return Forests(
-            **lattices(offsets, options, self.transitions, self.lexicon, self.settings.contexts, threads),
+            **lattices(offsets, options, self.transitions, self.lexicon, self.settings.contexts, threads=threads),
             ids=tuple(map(str, range(len(sentences)))) if ids is None else tuple(ids),
             vocabulary=self.tags,
             references=None if references is None else tuple((" ".join(row),) for row in references),

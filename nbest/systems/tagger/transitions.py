@@ -50,15 +50,16 @@ def transitions_of(tags: Ints, offsets: Ints, count: int) -> Transitions:
         single[triples % size],
     )
     return Transitions(
-        (shares + 1.0) / (shares + 1.0).sum(),  # one more each, so that nothing has probability 0
-        single / single.sum(),
-        np.searchsorted(pairs, np.arange(size + 1) * size),
-        (pairs % size).astype(np.int32),
-        pair_counts / np.maximum(before[pairs // size], 1),
-        pair_counts.astype(np.int64),
-        segments.offsets_of(np.bincount(at, minlength=len(pairs))),
-        (triples % size).astype(np.int32),
-        triple_counts / followed[at],
+        shares=(shares + 1.0) / (shares + 1.0).sum(),
+        # one more each, so that nothing has probability 0
+        single=single / single.sum(),
+        first=np.searchsorted(pairs, np.arange(size + 1) * size),
+        second=(pairs % size).astype(np.int32),
+        pair=pair_counts / np.maximum(before[pairs // size], 1),
+        pair_counts=pair_counts.astype(np.int64),
+        rows=segments.offsets_of(np.bincount(at, minlength=len(pairs))),
+        third=(triples % size).astype(np.int32),
+        triple=triple_counts / followed[at],
     )
 
 
@@ -109,7 +110,7 @@ def _won(cases: list[Floats], counts: Ints) -> Floats:
 
 
 @kernel
-def search(values, low, high, value):
+def find_tag(values, low, high, value):
     """Place of a value among rising values[low:high], -1 where it is not."""
     end = high
     while low < high:
@@ -124,7 +125,7 @@ def search(values, low, high, value):
 @kernel
 def pair_at(model, b, c):
     """Place of a pair of tags, -1 where it was not seen."""
-    return search(model.second, model.first[b], model.first[b + 1], c)
+    return find_tag(model.second, model.first[b], model.first[b + 1], c)
 
 
 @kernel
@@ -134,7 +135,7 @@ def log_transition(model, before, place, c):
     if place >= 0:
         p += model.shares[1] * model.pair[place]
     if before >= 0:
-        row = search(model.third, model.rows[before], model.rows[before + 1], c)
+        row = find_tag(model.third, model.rows[before], model.rows[before + 1], c)
         if row >= 0:
             p += model.shares[2] * model.triple[row]
     return np.log(p)

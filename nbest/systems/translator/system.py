@@ -140,7 +140,10 @@ class TranslatorTraining(Training[ParallelText]):
         data.check()
         self.check_place(folder)
         place, begin = Path(folder), time.perf_counter()
-        stages = Stages(data.source, data.target, *data.codes(), place, self, tuple(data.lm_text or ()), threads)
+        text = tuple(data.lm_text or ())
+        stages = Stages(
+            data.source, data.target, *data.codes(), place, settings=self, more_target=text, threads=threads
+        )
         with listener.progress("training") as update:
             stage = ""
 

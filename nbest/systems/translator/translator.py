@@ -30,9 +30,9 @@ from nbest.lm.file import load_lm
 from nbest.lm.model import LanguageModel
 from nbest.systems.base import Progress, System, limits_of
 from nbest.systems.folders import weights_of
-from nbest.systems.translator.itg.decoder import FEATURES, Decoder
+from nbest.systems.translator.itg.decoder import FEATURES, ItgDecoder
 from nbest.systems.translator.itg.options import SentenceOptions
-from nbest.systems.translator.phrases.table import PhraseTable, find
+from nbest.systems.translator.phrases.table import PhraseTable, find_phrase
 from nbest.systems.translator.system import TranslatorSearch, TranslatorTraining
 from nbest.systems.translator.tokenising import Tokeniser
 from nbest.systems.translator.truecasing import Truecaser, capitalised
@@ -75,8 +75,8 @@ class Translator(System):
             Truecaser.load(inside(folder, "source.truecase.json")),
             Truecaser.load(inside(folder, "target.truecase.json")),
             load_lm(inside(folder, "lm.nlm"), verify=not listed),
-            PhraseTable.load(inside(folder, "phrases")),
-            weights_of(folder, DEFAULT_WEIGHTS, FEATURES, "feature of the translator"),
+            table=PhraseTable.load(inside(folder, "phrases")),
+            weights=weights_of(folder, DEFAULT_WEIGHTS, FEATURES, "feature of the translator"),
         )
 
     def tokens(self, texts: Sequence[str], *, of_target: bool = False) -> list[list[str]]:
@@ -111,7 +111,7 @@ class Translator(System):
                 "or raise 'longest'"
             )
         options, vocabulary = self.options(sentences)
-        decoder = Decoder(
+        decoder = ItgDecoder(
             self.lm,
             beam=how.beam,
             span_limit=how.span_limit,
@@ -163,7 +163,11 @@ class Translator(System):
             missing = [at for at in range(len(words)) if at not in known]
             for at in missing:
                 places.setdefault(words[at], len(places))
-            out.append(_options(table, rows, starts, ends, missing, [places[words[at]] for at in missing], len(words)))
+            out.append(
+                _options(
+                    table, rows, starts, ends, missing, passed=[places[words[at]] for at in missing], words=len(words)
+                )
+            )
         vocabulary += [word for word in places if places[word] >= len(vocabulary)]
         return out, vocabulary
 
@@ -183,7 +187,7 @@ def _options(
         np.concatenate([ends, np.array(missing, np.int64) + 1]),
         offsets,
         np.concatenate([table.target_ids[places], np.array(passed, np.int32)]),
-        np.concatenate([table.features[rows], passing]),
+        features=np.concatenate([table.features[rows], passing]),
     )
 
 
@@ -196,7 +200,7 @@ def _applying(source_offsets, source_ids, option_offsets, words, longest):
         for size in range(1, min(longest, len(words) - start) + 1):
             if words[start + size - 1] < 0:
                 break
-            phrase = find(source_offsets, source_ids, words, start, start + size)
+            phrase = find_phrase(source_offsets, source_ids, words, start, start + size)
             found[start, size - 1] = phrase
             if phrase >= 0:
                 count += option_offsets[phrase + 1] - option_offsets[phrase]

@@ -113,7 +113,9 @@ class MaxCoBLEU(Trainer):
         assert best is not None
         assert result is not None
         message = f"{len(steps)} steps; the last: {result.message}"
-        return Result(best[1], problem.score(best[1]), result.status, message, evaluations, tuple(history))
+        return Result(
+            best[1], problem.score(best[1]), result.status, message, evaluations=evaluations, history=tuple(history)
+        )
 
     def _steps(self, problem: Problem[Forests], order: int) -> Iterator[CoBLEU]:
         unit = 1.0 / max(1, problem.filled)

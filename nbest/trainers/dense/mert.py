@@ -270,7 +270,9 @@ class _Search:
 
     def _unchanged(self, history: tuple[dict[str, float], ...]) -> Result:
         weights = self._scaled(self.given)
-        return Result(weights, self.problem.score(weights), "flat", FLAT, self.searches, history)
+        return Result(
+            weights, self.problem.score(weights), "flat", message=FLAT, evaluations=self.searches, history=history
+        )
 
     def _scaled(self, weights: Floats) -> Floats:
         """Weights of all features out of those of the useful ones."""
@@ -300,4 +302,4 @@ class _Search:
             status = "collapsed"
             name = self.problem.names[self.useful[int(share.argmax())]]
             message = f"the weights collapsed: only {name!r} counts; look at the features with nbest inspect"
-        return Result(weights, value, status, message, self.searches, history)
+        return Result(weights, value, status, message, evaluations=self.searches, history=history)

@@ -179,7 +179,9 @@ class _Path:
                 break
         value = self.problem.score(best[1])
         message = f"annealed in {len(self.history)} steps"
-        return Result(best[1], value, "converged", message, self.evaluations, tuple(self.history))
+        return Result(
+            best[1], value, "converged", message=message, evaluations=self.evaluations, history=tuple(self.history)
+        )
 
     def _schedule(self) -> Iterator[Risk]:
         trainer = self.trainer

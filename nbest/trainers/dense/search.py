@@ -67,7 +67,7 @@ class GridSearch(Trainer):
 
         count = self.points ** len(others)
         best, value, worst = _best_of(problem, grid(), count, self.threads, self.progress)
-        return _result(problem, best, value, worst, f"tried all {count} points of the grid", count)
+        return _result(problem, best, value, worst, message=f"tried all {count} points of the grid", tried=count)
 
     def _scan(self, problem: Problem[NBest], start: Floats, others: list[int]) -> Result:
         best, value, lowest, tried = start, -np.inf, np.inf, 0
@@ -85,7 +85,7 @@ class GridSearch(Trainer):
                 if idle == len(others):
                     break
         message = f"scanned one feature at a time, {tried} points"
-        return _result(problem, best, value, problem.sign * lowest, message, tried)
+        return _result(problem, best, value, worst=problem.sign * lowest, message=message, tried=tried)
 
 
 @dataclass
@@ -102,7 +102,9 @@ class RandomSearch(Trainer):
         rng = generator(self.seed)
         drawn = (rng.uniform(-1.0, 1.0, len(problem.names)) for _ in range(self.trials))
         best, value, worst = _best_of(problem, drawn, self.trials, self.threads, self.progress)
-        self.result_ = _result(problem, best, value, worst, f"tried {self.trials} random points", self.trials)
+        self.result_ = _result(
+            problem, best, value, worst, message=f"tried {self.trials} random points", tried=self.trials
+        )
         return finish(self, problem, self.result_, heldout)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Point:
+class _GridPoint:
     trainer: LowDim
     directions: Directions
     cosines: Floats  # [H] of the held-out lists
@@ -56,7 +56,7 @@ def search(
     sign = 1.0 if heldout.need_stats()[1].higher_is_better else -1.0
     scores, flat = base_scores(heldout, base), np.zeros(heldout.hypotheses)
     rows: list[dict[str, Any]] = []
-    best: tuple[float, _Point, float] | None = None
+    best: tuple[float, _GridPoint, float] | None = None
     total = int(np.prod([len(values) for values in settings.values()]))
     for point in _points(trainer, views, names, heldout, settings):
         weight, reached = best_w(heldout, scores, point.cosines, trainer.ws(base, w))
@@ -67,7 +67,7 @@ def search(
         if best is None or sign * reached > best[0]:
             best = sign * reached, point, weight
     assert best is not None
-    return _model(best[1], corpus, heldout, names, base, best[2]), rows
+    return _model(point=best[1], corpus=corpus, heldout=heldout, names=names, base=base, w=best[2]), rows
 
 
 def _values(trainer: LowDim, name: str, given: Iterable[Any] | None) -> list[Any]:
@@ -85,7 +85,7 @@ def _values(trainer: LowDim, name: str, given: Iterable[Any] | None) -> list[Any
 
 def _points(
     trainer: LowDim, views: Views, names: Names, heldout: NBest, settings: Mapping[str, list[Any]]
-) -> Iterator[_Point]:
+) -> Iterator[_GridPoint]:
     sizes = settings["k"]
     bags = names.of(heldout)
     for tau in settings["tau"]:
@@ -94,16 +94,17 @@ def _points(
         for lam in settings["lam"]:
             own = replace(trainer, tau=tau, lam=lam, progress=None)
             found = last = _softened(own, views, solver, sizes[-1], last)
-            columns = cosines(*bags, heldout.offsets, found.A, found.B, [min(k, found.k) for k in sizes], own.threads)
+            few = [min(k, found.k) for k in sizes]
+            columns = cosines(*bags, heldout.offsets, found.A, found.B, sizes=few, threads=own.threads)
             for at, k in enumerate(sizes):
                 if trainer.kind != "discriminative":
-                    yield _Point(replace(own, k=k), found.top(k), columns[:, at])
+                    yield _GridPoint(replace(own, k=k), found.top(k), columns[:, at])
                     continue
                 mine, _ = (
                     own.projections.solve(views, solver, min(k, found.k), found.top(k)) if found.k else (found, None)
                 )
-                column = cosines(*bags, heldout.offsets, mine.A, mine.B, [mine.k], own.threads)
-                yield _Point(replace(own, k=k), mine, column[:, 0])
+                column = cosines(*bags, heldout.offsets, mine.A, mine.B, sizes=[mine.k], threads=own.threads)
+                yield _GridPoint(replace(own, k=k), mine, column[:, 0])
 
 
 def _softened(own: LowDim, views: Views, solver: Solver, k: int, last: Directions | None) -> Directions:
@@ -121,7 +122,7 @@ def _row(trainer: LowDim, w: float, reached: float, alone: float) -> dict[str, A
 
 
 def _model(
-    point: _Point, corpus: NBest, heldout: NBest, names: Names, base: Mapping[str, float], w: float
+    point: _GridPoint, corpus: NBest, heldout: NBest, names: Names, base: Mapping[str, float], w: float
 ) -> LogLinear:
     own = replace(point.trainer, w=w)
     with warnings.catch_warnings():

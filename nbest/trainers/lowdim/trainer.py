@@ -14,7 +14,7 @@ from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.corpus.contract import need_corpus, need_lists
-from nbest.features.lowdim.feature import NAME, cosines, need_texts
+from nbest.features.lowdim.feature import NAME, cosines, need_both_texts
 from nbest.features.lowdim.projections import Projections, recipe_of
 from nbest.features.lowdim.solver import Directions
 from nbest.features.lowdim.views import Names, Views
@@ -76,7 +76,9 @@ class LowDim(Trainer):
         model = self.model(corpus, names, directions, base, w)
         message = f"{directions.k} directions, w {w:g}"
         weights = np.array(list(model.weights.values()))
-        self.result_ = Result(weights, reached, directions.status, message, directions.blocks, tuple(history))
+        self.result_ = Result(
+            weights, reached, directions.status, message, evaluations=directions.blocks, history=tuple(history)
+        )
         return finished(self, model, corpus, heldout)
 
     def fit_features(self, corpus: NBest) -> dict[str, Any]:
@@ -86,7 +88,9 @@ class LowDim(Trainer):
         directions, history = self.projections.directions(views)
         message = f"{directions.k} directions"
         weights = np.sqrt(directions.omega)
-        self.result_ = Result(weights, np.nan, directions.status, message, directions.blocks, tuple(history))
+        self.result_ = Result(
+            weights, np.nan, directions.status, message=message, evaluations=directions.blocks, history=tuple(history)
+        )
         return recipe_of(directions, names)
 
     def fit_views(self, views: Views) -> Directions:
@@ -136,7 +140,8 @@ class LowDim(Trainer):
         self, corpus: NBest, names: Names, directions: Directions, base: Mapping[str, float]
     ) -> tuple[float, float]:
         """The weight of the cosine, and the metric it reaches on these lists."""
-        column = cosines(*names.of(corpus), corpus.offsets, directions.A, directions.B, [directions.k], self.threads)
+        both, k = names.of(corpus), [directions.k]
+        column = cosines(*both, corpus.offsets, directions.A, directions.B, sizes=k, threads=self.threads)
         return best_w(corpus, base_scores(corpus, base), column[:, 0], self.ws(base))
 
     def ws(self, base: Mapping[str, float], given: Sequence[float] | None = None) -> Sequence[float]:
@@ -168,7 +173,7 @@ def check_lists(corpus: NBest, heldout: NBest | None) -> None:
         need_lists(each, _WHOLE)
     if NAME in corpus.feature_names:
         raise CapabilityError(f"these lists have a feature {NAME!r} already; leave it out (--drop {NAME})")
-    need_texts(corpus)
+    need_both_texts(corpus)
     if corpus.sparse is not None or (within_scale(corpus) > 0).any():
         prepare(corpus, "LowDim", heldout, sparse=True)
         return

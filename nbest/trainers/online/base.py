@@ -27,9 +27,15 @@ _LEFT_OUT = 5  # every so manieth list is left out to choose on where no held-ou
 _FEW = 20  # with fewer lists than this none is left out
 
 
+def kernel_lists(lists: SparseLists) -> tuple[Ints, Floats, tuple[Ints, Ints, Floats]]:
+    """Offsets of the lists, scores that stay as they are and the rows of the matrix, as kernels take them."""
+    return lists.offsets, lists.base, (lists.matrix.indptr, lists.matrix.indices, lists.matrix.data)
+
+
 @kernel
-def list_scores(low, high, base, starts, columns, data, weights, out):
+def list_scores(low, high, lists, weights, out):
     """Scores of the hypotheses low..high-1 into `out`, from its begin."""
+    _, base, (starts, columns, data) = lists
     for h in range(low, high):
         total = base[h]
         for e in range(starts[h], starts[h + 1]):
@@ -38,8 +44,9 @@ def list_scores(low, high, base, starts, columns, data, weights, out):
 
 
 @kernel
-def difference(good, bad, starts, columns, data, where, what):
+def difference(good, bad, matrix, where, what):
     """Columns and values of row good - row bad, without zeros, into the buffers; how many there are."""
+    starts, columns, data = matrix
     a, b, count = starts[good], starts[bad], 0
     while a < starts[good + 1] or b < starts[bad + 1]:
         if b == starts[bad + 1] or (a < starts[good + 1] and columns[a] < columns[b]):
@@ -57,9 +64,10 @@ def difference(good, bad, starts, columns, data, where, what):
 
 
 @kernel
-def add_step(size, count, where, what, before, weights, lazy):
+def add_step(size, where, what, before, sums):
     """weights += size * difference; `lazy` sums up what the average over all steps lacks: steps before * change."""
-    for k in range(count):
+    weights, lazy = sums
+    for k in range(len(where)):
         change = size * what[k]
         weights[where[k]] += change
         lazy[where[k]] += before * change
@@ -129,13 +137,16 @@ def fit_online(
 
     def run(weight: float) -> _Run:
         work = make(lists, taught, 1.0 / weight)
-        return _run(trainer, copy(template), begin(taught), taught, weight, work, trainer.rounds, report)
+        return _run(
+            trainer, copy(template), begin(taught), taught, weight, work=work, limit=trainer.rounds, report=report
+        )
 
     found = max(each(run, tried, trainer.threads), key=lambda r: lists.problem.sign * r.reached)
     trainer.result_ = _result(found, label, name)
     if again:  # the rounds and the base weight are known: now all lists may teach
         work = make(lists, rows, 1.0 / found.base_weight)
-        found = _run(trainer, Rounds(lists, None), begin(rows), rows, found.base_weight, work, found.number, report)
+        weight, limit = found.base_weight, found.number
+        found = _run(trainer, Rounds(lists, None), begin(rows), rows, weight, work=work, limit=limit, report=report)
         trainer.result_ = replace(trainer.result_, weights=found.values)
     report.advance(report.total)
     values = lists.not_worse(found.values, heldout)
@@ -189,7 +200,9 @@ def _run(
     assert rounds.best is not None
     reached = rounds.history[rounds.best_round - 1]
     score = reached.get("heldout", reached["dev"])
-    return _Run(base_weight, rounds.best, rounds.best_round, score, tuple(rounds.history), stopped)
+    return _Run(
+        base_weight, rounds.best, rounds.best_round, reached=score, history=tuple(rounds.history), stopped=stopped
+    )
 
 
 def _result(found: _Run, judged: str, trainer: str) -> Result:
@@ -200,7 +213,7 @@ def _result(found: _Run, judged: str, trainer: str) -> Result:
     ended = found.stopped or "the limit of rounds was reached"
     message = f"{trainer} keeps round {found.number} of {len(history)} with base weight {found.base_weight:g}: {ended}"
     status = "converged" if found.stopped else "limit"
-    return Result(found.values, found.reached, status, message, sum(e["updates"] for e in history), history)
+    return Result(found.values, found.reached, status, message, sum(e["updates"] for e in history), history=history)
 
 
 class _Report:

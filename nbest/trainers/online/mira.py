@@ -19,6 +19,7 @@ from nbest.trainers.online.base import (
     add_step,
     difference,
     fit_online,
+    kernel_lists,
     list_scores,
     longest_row,
     ranges,
@@ -66,18 +67,16 @@ class MIRA(Trainer):
 
     def rounds_of(self, lists: SparseLists, rows: Ints, step: float) -> Round:
         """Rounds over lists; the document goes on from round to round."""
-        matrix, room = lists.matrix, longest_row(lists)
+        arrays, room = kernel_lists(lists), longest_row(lists)
         stats, document, order_ = gains(lists, rows, self.decay)
         values = np.empty(lists.corpus.hypotheses)
-        list_gains(0, len(values), stats, document, order_, values)
+        list_gains(0, len(values), (stats, document, order_), values)
         wide = float(ranges(values, lists.offsets)[rows].mean())
         unit = step / wide if wide > 0 else 0.0  # no list has anything to learn from
 
         def work(order: Ints, weights: Floats, lazy: Floats, done: int) -> int:
-            return _round(
-                order, lists.offsets, lists.base, matrix.indptr, matrix.indices, matrix.data, stats, document, order_,
-                self.decay, unit, step * self.C, room, done, weights, lazy,
-            )  # fmt: skip
+            made_of, how = (stats, document, order_), (self.decay, unit, step * self.C)
+            return _round(order, arrays, made_of, how, room, done=done, sums=(weights, lazy))
 
         return work
 
@@ -96,8 +95,9 @@ def gains(lists: SparseLists, rows: Ints, decay: float) -> tuple[Floats, Floats,
 
 
 @kernel
-def list_gains(low, high, stats, document, order, out):
+def list_gains(low, high, made_of, out):
     """Gains of hypotheses low..high-1 into `out`, from its begin: BLEU with the document times length, or as given."""
+    stats, document, order = made_of
     for h in range(low, high):
         if order == 0:
             out[h - low] = stats[h, 0]
@@ -114,24 +114,25 @@ def list_gains(low, high, stats, document, order, out):
 
 
 @kernel
-def _round(
-    order, offsets, base, starts, columns, data, stats, document, ngrams, decay, unit, most, room, done, weights, lazy
-):  # fmt: skip
+def _round(order, lists, made_of, how, room, done, sums):
     """One pass over segments in this order; the number of updates. `most` is the largest alpha."""
+    offsets, _, matrix = lists
+    stats, document, ngrams = made_of
+    decay, unit, most = how
     where, what = np.empty(room, np.int64), np.empty(room)
     longest, updates = np.diff(offsets).max(), 0
     scores, values = np.empty(longest), np.empty(longest)
     for at in range(len(order)):
         low, high = offsets[order[at]], offsets[order[at] + 1]
-        list_scores(low, high, base, starts, columns, data, weights, scores)
-        list_gains(low, high, stats, document, ngrams, values)
+        list_scores(low, high, lists, sums[0], scores)
+        list_gains(low, high, made_of, values)
         hope, fear = _hope_and_fear(high - low, scores, values, unit)
-        count = difference(low + hope, low + fear, starts, columns, data, where, what)
+        count = difference(low + hope, low + fear, matrix, where, what)
         alpha = clipped(
             unit * (values[hope] - values[fear]), scores[hope] - scores[fear], (what[:count] ** 2).sum(), most
         )
         if alpha > 0:
-            add_step(alpha, count, where, what, done + at, weights, lazy)
+            add_step(alpha, where[:count], what[:count], done + at, sums)
             updates += 1
         if ngrams > 0:
             for m in range(len(document)):

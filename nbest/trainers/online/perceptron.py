@@ -18,6 +18,7 @@ from nbest.trainers.online.base import (
     add_step,
     difference,
     fit_online,
+    kernel_lists,
     list_scores,
     longest_row,
     ranges,
@@ -74,13 +75,11 @@ class AveragedPerceptron(Trainer):
         """Rounds over lists."""
         scaled, augmented = SENSITIVITY[self.sensitive]
         losses = lists.losses / ranges(lists.losses, lists.offsets)[rows].mean()
-        matrix, room = lists.matrix, longest_row(lists)
+        arrays, room = kernel_lists(lists), longest_row(lists)
 
         def work(order: Ints, weights: Floats, lazy: Floats, done: int) -> int:
-            return _round(
-                order, lists.offsets, lists.base, matrix.indptr, matrix.indices, matrix.data, losses,
-                step, scaled, step if augmented else 0.0, room, done, weights, lazy,
-            )  # fmt: skip
+            how = step, scaled, step if augmented else 0.0
+            return _round(order, arrays, losses, how, room, done=done, sums=(weights, lazy))
 
         return work
 
@@ -96,20 +95,20 @@ def mean_step(lists: SparseLists, rows: Ints) -> Floats:
 
 
 @kernel
-def _round(
-    order, offsets, base, starts, columns, data, losses, step, scaled, margin, room, done, weights, lazy
-):  # fmt: skip
+def _round(order, lists, losses, how, room, done, sums):
     """One pass over segments in this order; the number of updates."""
+    offsets, _, matrix = lists
+    step, scaled, margin = how
     where, what = np.empty(room, np.int64), np.empty(room)
     scores, updates = np.empty(np.diff(offsets).max()), 0
     for at in range(len(order)):
         low, high = offsets[order[at]], offsets[order[at] + 1]
-        list_scores(low, high, base, starts, columns, data, weights, scores)
+        list_scores(low, high, lists, sums[0], scores)
         good, rival = _pair(low, high, scores, losses, margin)
         excess = losses[rival] - losses[good]
         if excess > 0:
-            count = difference(good, rival, starts, columns, data, where, what)
-            add_step(step * excess if scaled else step, count, where, what, done + at, weights, lazy)
+            count = difference(good, rival, matrix, where, what)
+            add_step(step * excess if scaled else step, where[:count], what[:count], done + at, sums)
             updates += 1
     return updates
 

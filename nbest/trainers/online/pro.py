@@ -81,7 +81,7 @@ class PRO(Trainer):
             judge, taught, label = heldout, rows, "heldout"
         again = label == "left_out"
         rounds = Rounds(lists, judge, self.patience)
-        search = _Search(self, lists, self.rounds * (len(tried) + again))
+        search = _PriorSearch(self, lists, self.rounds * (len(tried) + again))
         search.path(taught, tried, rounds)
         assert rounds.best is not None
         values, best = rounds.best, rounds.history[rounds.best_round - 1]
@@ -97,7 +97,7 @@ class PRO(Trainer):
         return lists.finish(self, values, heldout)
 
 
-class _Search:
+class _PriorSearch:
     """Regressions over one or several priors, each from where the last one ended."""
 
     def __init__(self, trainer: PRO, lists: SparseLists, total: int) -> None:
@@ -127,7 +127,14 @@ class _Search:
         lists, trainer = self.lists, self.trainer
         least = trainer.alpha * float(ranges(lists.losses, lists.offsets)[rows].mean())
         pairs = sample_pairs(
-            lists.losses, lists.offsets, rows, least, trainer.gamma, trainer.xi, (trainer.seed, number), trainer.threads
+            lists.losses,
+            lists.offsets,
+            rows,
+            least,
+            trainer.gamma,
+            kept=trainer.xi,
+            seed=(trainer.seed, number),
+            threads=trainer.threads,
         )
         if not len(pairs.better):
             raise CapabilityError(
@@ -145,7 +152,9 @@ class _Search:
         def value(scaled: Floats) -> tuple[float, Floats]:
             own = units * scaled
             weights[active] = own
-            cost, gradient = logistic(lists.matrix, lists.base, lists.offsets, pairs, weights, trainer.threads, room)
+            cost, gradient = logistic(
+                lists.matrix, lists.base, lists.offsets, pairs, weights, threads=trainer.threads, room=room
+            )
             return cost + float(own @ own) / (2 * variance), (gradient[active] + own / variance) * units
 
         found = lbfgs(value, begin[active] / units, iterations=trainer.iterations, tolerance=trainer.tolerance)
@@ -165,7 +174,9 @@ def _result(rounds: Rounds, values: Floats, best: dict[str, Any], label: str) ->
     ended = "converged" if best["converged"] else "was stopped by its limit of iterations (raise 'iterations')"
     message = f"PRO keeps variance {best['variance']:g}, the best of {len(history)}; its regression {ended}"
     status = "converged" if best["converged"] else "limit"
-    return Result(values, best["value"], status, message, sum(e["evaluations"] for e in history), history)
+    return Result(
+        values, best["value"], status, message, evaluations=sum(e["evaluations"] for e in history), history=history
+    )
 
 
 def logistic(
@@ -186,12 +197,12 @@ def logistic(
     cuts[0], cuts[-1] = 0, len(offsets) - 1
     gradients = np.empty((_SHARDS, len(weights))) if room is None else room
 
+    rows, ordered = (matrix.indptr, matrix.indices, matrix.data), (pairs.offsets, pairs.better, pairs.worse)
+
     def work(shard: int) -> float:
         gradients[shard] = 0.0
-        return _logistic(
-            cuts[shard], cuts[shard + 1], offsets, pairs.offsets, pairs.better, pairs.worse, base,
-            matrix.indptr, matrix.indices, matrix.data, weights, gradients[shard],
-        )  # fmt: skip
+        some = cuts[shard], cuts[shard + 1]
+        return _logistic(*some, (offsets, base, rows), ordered, weights, gradient=gradients[shard])
 
     values = each(work, range(_SHARDS), threads)
     for gradient in gradients[1:]:
@@ -200,8 +211,10 @@ def logistic(
 
 
 @kernel
-def _logistic(low, high, offsets, pair_offsets, better, worse, base, starts, columns, data, weights, gradient):
+def _logistic(low, high, lists, pairs, weights, gradient):
     """The value of segments low..high-1; adds to the gradient."""
+    offsets, base, (starts, columns, data) = lists
+    pair_offsets, better, worse = pairs
     longest = most(low, high, offsets)
     scores, credit = np.empty(longest), np.empty(longest)
     used = np.empty(longest, np.bool_)

@@ -32,15 +32,15 @@ class Pairs:
         """[C] sum over pairs of the squared difference in each column; 0 where no pair differs."""
         out = np.zeros(matrix.shape[1])
         room = 2 * int(np.diff(matrix.indptr).max(initial=0)) + 1
-        _squares(self.better, self.worse, matrix.indptr, matrix.indices, matrix.data, room, out)
+        _squares(self.better, self.worse, (matrix.indptr, matrix.indices, matrix.data), room, out)
         return out
 
 
 @kernel
-def _squares(better, worse, starts, columns, data, room, out):
+def _squares(better, worse, matrix, room, out):
     where, what = np.empty(room, np.int64), np.empty(room)
     for p in range(len(better)):
-        for k in range(difference(better[p], worse[p], starts, columns, data, where, what)):
+        for k in range(difference(better[p], worse[p], matrix, where, what)):
             out[where[k]] += what[k] ** 2
 
 
@@ -68,7 +68,7 @@ def sample_pairs(
     counts = np.zeros(segments_, np.int64)
 
     def work(low: int, high: int) -> None:
-        _sample(low, high, offsets, losses, streams, least, draws, kept, better, worse, counts)
+        _sample(low, high, (offsets, losses, streams), (least, draws, kept), (better, worse, counts))
 
     over_ranges(work, offsets, threads)
     taken = np.arange(kept) < counts[:, None]
@@ -87,8 +87,11 @@ def _random(state, bound):
 
 
 @kernel
-def _sample(low, high, offsets, losses, streams, least, draws, kept, better, worse, counts):
+def _sample(low, high, lists, wanted, out):
     """Pairs of segments low..high-1 into their rows of `better` and `worse`; segments of stream 0 get none."""
+    offsets, losses, streams = lists
+    least, draws, kept = wanted
+    better, worse, counts = out
     longest = most(low, high, offsets)
     room = max(min(draws, longest * (longest - 1) // 2), 1)
     first, second, gaps = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
@@ -97,8 +100,8 @@ def _sample(low, high, offsets, losses, streams, least, draws, kept, better, wor
         if state == 0 or size < 2:
             continue
         state, count = _candidates(
-            state, offsets[i], size, losses, least, draws, first, second, gaps
-        )  # fmt: skip
+            state, offsets[i], size, losses=losses, least=least, draws=draws, first=first, second=second, gaps=gaps
+        )
         for k in range(count - 1, 0, -1):  # shuffled, so that the stable sort leaves equal ones in random order
             state, other = _random(state, k + 1)
             first[k], first[other] = first[other], first[k]

@@ -132,7 +132,9 @@ def sparse_lists(
     matrix = _matrix(corpus, names, problem.scale[moving], corpus.sparse_names)
     scores = _base_scores(corpus, base, corpus.feature_names)
     losses = problem.metric.losses(problem.stats)
-    return SparseLists(problem, (*names, *corpus.sparse_names), scale, matrix, base, scores, losses)
+    return SparseLists(
+        problem, (*names, *corpus.sparse_names), scale, matrix=matrix, base_weights=base, base=scores, losses=losses
+    )
 
 
 def _base(problem: Problem[NBest], start: Mapping[str, float] | None, threads: int | None) -> dict[str, float]:

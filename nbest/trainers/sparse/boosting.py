@@ -17,7 +17,7 @@ from nbest.trainers.lists import on_lists
 from nbest.trainers.sparse.base import SparseLists, sparse_lists
 from nbest.trainers.sparse.boosting_descent import Descent
 from nbest.trainers.sparse.boosting_kernels import choose_again, line_step
-from nbest.trainers.sparse.boosting_pairs import Pairs, pairs_of
+from nbest.trainers.sparse.boosting_pairs import GoldPairs, pairs_of
 from nbest.trainers.trainer import Trainer
 
 _TINY = np.log(1e-12)  # a loss whose logarithm is this far below that of the first one is as good as 0
@@ -111,7 +111,9 @@ class Boosting(Trainer):
         weights = np.zeros(len(lists.names))
         for column, step in steps[:best]:
             weights[column] += step
-        return Result(weights, history[best]["loss"], status, message, len(steps), tuple(history))
+        return Result(
+            weights, history[best]["loss"], status, message=message, evaluations=len(steps), history=tuple(history)
+        )
 
 
 def _record(number: int, feature: str | None, step: float, loss: float, held: _Choice | None) -> dict[str, Any]:
@@ -119,14 +121,24 @@ def _record(number: int, feature: str | None, step: float, loss: float, held: _C
     return entry if held is None else entry | {"heldout": held.score()}
 
 
-def _scaled(lists: SparseLists, pairs: Pairs) -> SparseLists:
+def _scaled(lists: SparseLists, pairs: GoldPairs) -> SparseLists:
     """The lists with base scores times the factor that makes the loss least, found as a step from 0."""
     distances = lists.base[pairs.golds] - lists.base[pairs.others]
     total = float(np.abs(distances).sum())
     if total == 0:
         return lists
     size, mass = float((distances**2).sum()) / total, float(pairs.strengths.sum())
-    factor = float(line_step(pairs.strengths, distances, size, 0.0, _FINITE * mass, 0.0, 0.0))
+    factor = float(
+        line_step(
+            masses=pairs.strengths,
+            distances=distances,
+            size=size,
+            own=0.0,
+            pseudo=_FINITE * mass,
+            penalty=0.0,
+            start=0.0,
+        )
+    )
     weights = {name: factor * weight for name, weight in lists.base_weights.items()}
     return replace(lists, base_weights=weights, base=factor * lists.base)
 
@@ -147,7 +159,15 @@ class _Choice:
         span = slice(self._columns.indptr[column], self._columns.indptr[column + 1])
         rows, values = self._columns.indices[span], self._columns.data[span]
         choose_again(
-            step, rows, values, self._scores, self._owners, self._offsets, self._stats, self._choice, self._totals
+            step,
+            rows,
+            values,
+            self._scores,
+            self._owners,
+            offsets=self._offsets,
+            stats=self._stats,
+            choice=self._choice,
+            totals=self._totals,
         )
 
     def score(self) -> float:

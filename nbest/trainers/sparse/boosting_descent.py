@@ -16,7 +16,7 @@ from nbest.trainers.sparse.boosting_kernels import (
     rank,
     rank_all,
 )
-from nbest.trainers.sparse.boosting_pairs import Pairs
+from nbest.trainers.sparse.boosting_pairs import GoldPairs
 
 _FALL = 0.1  # of the loss, after which all sums are made anew
 
@@ -34,7 +34,7 @@ class Descent:
     """
 
     def __init__(
-        self, pairs: Pairs, margins: Floats, smoothing: float, penalty: float = 0.0, threads: int | None = None
+        self, pairs: GoldPairs, margins: Floats, smoothing: float, penalty: float = 0.0, threads: int | None = None
     ) -> None:
         self.pairs, self.smoothing, self.penalty, self.threads = pairs, smoothing, penalty, threads
         self._margins = margins - np.log(pairs.strengths)  # of one pair without a strength
@@ -90,10 +90,13 @@ class Descent:
         p, pseudo = self.pairs, self.smoothing * self._mass
         plus, minus, _, own = self._cells[column]
         size = p.sizes[column]
-        step = model_step(max(plus, 0.0), max(minus, 0.0), size, own, pseudo, self._stiff)
+        step = model_step(
+            plus=max(plus, 0.0), minus=max(minus, 0.0), size=size, own=own, pseudo=pseudo, penalty=self._stiff
+        )
         if p.uniform[column]:
             return float(step)
-        return float(line_step(*self._profile(column), size, own, pseudo, self._stiff, step))
+        masses, distances = self._profile(column)
+        return float(line_step(masses, distances, size, own, pseudo, penalty=self._stiff, start=step))
 
     def move(self, column: int, step: float) -> None:
         """Add a step to the weight of a column."""
@@ -101,11 +104,9 @@ class Descent:
         self._penalised += 0.5 * self.penalty * step * (2.0 * cell[OWN] + step)
         cell[OWN] += step
         self._number += 1
-        rows, distances = p.column(column)
-        change, count = move(
-            step, rows, distances, self._shift, self._margins, self._weights,
-            p.offsets, p.columns, p.values, self._cells, self._number, self._touched,
-        )  # fmt: skip
+        pairs = p.offsets, p.columns, p.values
+        state = self._margins, self._weights, self._cells, self._touched
+        change, count = move(step, p.column(column), pairs, state, self._shift, number=self._number)
         self._mass += change
         if self._mass < _FALL * self._fresh:
             self.refresh()
@@ -117,10 +118,10 @@ class Descent:
                 p.sizes,
                 self._keys,
                 self._stiff,
-                self._number,
-                self._seen,
-                self._tops,
-                self._tops_at,
+                number=self._number,
+                seen=self._seen,
+                tops=self._tops,
+                tops_at=self._tops_at,
             )
 
     def _profile(self, column: int) -> tuple[Floats, Floats]:

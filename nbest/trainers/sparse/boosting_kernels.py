@@ -65,7 +65,7 @@ def gain_of(plus, minus, size, own, penalty):
         return (np.sqrt(plus) - np.sqrt(minus)) ** 2 / size
     if plus == 0.0 and minus == 0.0 and own == 0.0:
         return 0.0
-    step = model_step(plus, minus, size, own, 0.0, penalty)
+    step = model_step(plus, minus, size, own, pseudo=0.0, penalty=penalty)
     fall = -(plus * np.expm1(-size * step) + minus * np.expm1(size * step)) / size
     return max(fall - penalty * step * (own + 0.5 * step), 0.0)
 
@@ -145,12 +145,15 @@ def best_of_block(b, keys, tops, tops_at):
 
 
 @kernel
-def move(step, rows, distances, shift, margins, weights, offsets, columns, values, cells, number, touched):
+def move(step, column, pairs, state, shift, number):
     """Move the margins of some pairs, and the masses of all columns in which these pairs differ.
 
     Weight of a pair = exp(-margin - shift), from its margin each time, so that rounding does not add up. Returns the
     change of the sum of weights, and how many columns are in `touched`.
     """
+    rows, distances = column
+    offsets, columns, values = pairs
+    margins, weights, cells, touched = state
     change, count = 0.0, 0
     for at in range(len(rows)):
         q = rows[at]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ _SMALL = 127  # whole differences up to this are kept in one byte
 
 
 @dataclass(frozen=True)
-class Pairs:
+class GoldPairs:
     """Q pairs of a gold hypothesis and a worse one of its list, with differences gold - other [Q, C], twice.
 
     Collins & Koo (2005): by pair (the columns that differ) and by column (the pairs where it differs,
@@ -42,7 +43,7 @@ class Pairs:
         return self.rows[span], self.row_values[span]
 
 
-def pairs_of(lists: SparseLists, *, weighted: bool = False, threads: int | None = None) -> Pairs:
+def pairs_of(lists: SparseLists, *, weighted: bool = False, threads: int | None = None) -> GoldPairs:
     """All pairs of the lists. Gold is the hypothesis of least loss, of equals that of the best base score.
 
     `weighted`: a pair counts as the difference of its losses, else 1. Hypotheses as good as the gold make no pair.
@@ -58,11 +59,20 @@ def pairs_of(lists: SparseLists, *, weighted: bool = False, threads: int | None 
     offsets = segments.offsets_of(counts)
     columns = np.empty(offsets[-1], np.int32)
     values = np.empty(offsets[-1], np.int8 if small.all() else np.float64)
-    over_ranges(lambda low, high: _fill(low, high, *source, offsets, columns, values), cuts, threads)
+    over_ranges(lambda low, high: _fill(low, high, *source, (offsets, columns, values)), cuts, threads)
     starts, rows, row_values = _inverted(offsets, columns, values, matrix.shape[1], threads)
     sizes, uniform = np.zeros(matrix.shape[1]), np.ones(matrix.shape[1], np.bool_)
-    over_ranges(lambda low, high: _measure(low, high, starts, row_values, sizes, uniform), starts, threads)
-    return Pairs(golds, others, strengths, offsets, columns, values, starts, rows, row_values, sizes, uniform)
+    over_ranges(
+        lambda low, high: _measure(low, high, starts, values=row_values, sizes=sizes, uniform=uniform), starts, threads
+    )
+    by_column: dict[str, Any] = {
+        "starts": starts,
+        "rows": rows,
+        "row_values": row_values,
+        "sizes": sizes,
+        "uniform": uniform,
+    }
+    return GoldPairs(golds, others, strengths, offsets, columns, values=values, **by_column)
 
 
 def _opponents(losses: Floats, base: Floats, offsets: Ints) -> tuple[Ints, Ints]:
@@ -87,7 +97,13 @@ def _inverted(
     starts = segments.offsets_of(counts.sum(axis=0))
     place = starts[:-1] + np.cumsum(counts, axis=0) - counts
     rows, out = np.empty(len(columns), np.int32), np.empty_like(values)
-    each(lambda span: _scatter(span[1], span[2], offsets, columns, values, place[span[0]], rows, out), spans, threads)
+    each(
+        lambda span: _scatter(
+            span[1], span[2], offsets=offsets, columns=columns, values=values, place=place[span[0]], rows=rows, out=out
+        ),
+        spans,
+        threads,
+    )
     return starts, rows, out
 
 
@@ -108,21 +124,22 @@ def _count(low, high, golds, others, indptr, indices, data, counts, small):
         a, last_a = np.int64(indptr[golds[q]]), indptr[golds[q] + 1]
         b, last_b = np.int64(indptr[others[q]]), indptr[others[q] + 1]
         while a < last_a or b < last_b:
-            d, _, a, b = _next(a, last_a, b, last_b, indices, data)
+            d, _, a, b = _next(a, last_a, b, last_b, indices, data=data)
             if d != 0.0:
                 counts[q] += 1
                 small[q] &= abs(d) <= _SMALL and d == np.floor(d)
 
 
 @kernel
-def _fill(low, high, golds, others, indptr, indices, data, offsets, columns, values):
+def _fill(low, high, golds, others, indptr, indices, data, out):
     """Columns and values of the differences of each pair, columns rising."""
+    offsets, columns, values = out
     for q in range(low, high):
         a, last_a = np.int64(indptr[golds[q]]), indptr[golds[q] + 1]
         b, last_b = np.int64(indptr[others[q]]), indptr[others[q] + 1]
         at = offsets[q]
         while a < last_a or b < last_b:
-            d, column, a, b = _next(a, last_a, b, last_b, indices, data)
+            d, column, a, b = _next(a, last_a, b, last_b, indices, data=data)
             if d != 0.0:
                 columns[at], values[at] = column, d
                 at += 1

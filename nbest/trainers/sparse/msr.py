@@ -78,7 +78,7 @@ class MSR(Trainer):
         limit = self.limit or (_LIMIT if heldout is None else _LIMIT_HELD)
         threads = parallel.thread_count(self.threads)
         lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start, threads=threads)
-        run = _Run(self, lists, heldout, threads, limit)
+        run = _MsrRun(self, lists, heldout, threads, limit)
         values, self.result_ = run.values(), run.result()
         return lists.finish(self, values, heldout)
 
@@ -94,7 +94,7 @@ class MSR2(MSR):
     selection: ClassVar[type[Selection]] = ModelCorrelation
 
 
-class _Run:
+class _MsrRun:
     """One training: the steps taken, and what dev and held-out lists made of them."""
 
     def __init__(self, trainer: MSR, lists: SparseLists, heldout: NBest | None, threads: int, limit: int) -> None:
@@ -230,4 +230,6 @@ class _Run:
             message += f"; no other feature lowers it alone (asked for: {self.limit})"
         if self.held is not None:
             message += f"; the best held-out score was after {kept['round']} of them"
-        return Result(self.values(), kept["risk"], "converged", message, self.searched, tuple(self.history))
+        return Result(
+            self.values(), kept["risk"], "converged", message, evaluations=self.searched, history=tuple(self.history)
+        )

@@ -78,7 +78,7 @@ class Selection:
     def pick(self) -> int | None:
         """The next candidate, a place in `candidates`; None when all are picked."""
         best, self._first = _best(
-            self._first, self.candidates.effect, self.correlations, self.picked, self.alpha, self.window
+            self._first, self.candidates.effect, self.correlations, self.picked, alpha=self.alpha, window=self.window
         )
         if best < 0:
             return None

@@ -18,8 +18,8 @@ from nbest.systems.translator.alignment.counts import Direction
 from nbest.systems.translator.alignment.hmm import train_hmm
 from nbest.systems.translator.alignment.ibm1 import train_ibm1
 from nbest.systems.translator.alignment.links import Links, symmetrised
-from nbest.systems.translator.alignment.pairs import pairs_of
-from nbest.systems.translator.alignment.viterbi import viterbi
+from nbest.systems.translator.alignment.pairs import word_pairs
+from nbest.systems.translator.alignment.viterbi import best_places
 
 Progress = Callable[[int, int], None]
 
@@ -38,7 +38,7 @@ class Alignment:
 
     def links(self, method: str = "grow-diag-final-and", threads: int | None = None) -> Links:
         """The symmetrised links; see `symmetrised`."""
-        return symmetrised(self.source, self.target, self.forward, self.backward, method, threads)
+        return symmetrised(self.source, self.target, self.forward, self.backward, method, threads=threads)
 
 
 def train_alignment(
@@ -58,24 +58,34 @@ def train_alignment(
     O(sum of I J (I + J)) time an HMM iteration. `progress(done, total)` counts the steps: pairs,
     iterations, best alignments.
     """
-    _check(source, target, ibm1_iterations, hmm_iterations, null, longest)
+    _check(source, target, ibm1=ibm1_iterations, hmm=hmm_iterations, null=null, longest=longest)
     trained, skipped = _trainable(source, target, longest)
-    steps = _Steps(progress, 1 + 2 * (ibm1_iterations + hmm_iterations + 1))
-    pairs = pairs_of(source, target, trained, threads)
+    steps = _Progress(progress, 1 + 2 * (ibm1_iterations + hmm_iterations + 1))
+    pairs = word_pairs(source, target, trained, threads)
     steps.step()
     places, jumps, history = [], [], {}
     for flipped, given, made in ((False, source, target), (True, target, source)):
         direction = Direction(pairs, given, made, flipped, trained)
         way = "backward" if flipped else "forward"
         table, history[f"ibm1 {way}"] = train_ibm1(direction, ibm1_iterations, threads, steps.step)
-        table, weights, history[f"hmm {way}"] = train_hmm(direction, table, hmm_iterations, null, threads, steps.step)
-        places.append(viterbi(direction, table, weights, null, threads))
+        table, weights, history[f"hmm {way}"] = train_hmm(
+            direction, table, iterations=hmm_iterations, null=null, threads=threads, step=steps.step
+        )
+        places.append(best_places(direction, table, weights, null, threads))
         jumps.append(weights)
         steps.step()
-    return Alignment(source, target, places[0], places[1], history, (jumps[0], jumps[1]), skipped)
+    return Alignment(
+        source=source,
+        target=target,
+        forward=places[0],
+        backward=places[1],
+        history=history,
+        jumps=(jumps[0], jumps[1]),
+        skipped=skipped,
+    )
 
 
-class _Steps:
+class _Progress:
     """Counts iterations for a progress callback."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:

@@ -17,9 +17,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nbest.base.types import Floats, Ints
+from nbest.base.types import Floats
 from nbest.compute.compilation import kernel
-from nbest.systems.translator.alignment.counts import Direction, Table, emissions, expected_counts
+from nbest.systems.translator.alignment.counts import (
+    Direction,
+    LexicalTable,
+    PosteriorRun,
+    emissions,
+    expected_links,
+    passed_over,
+)
 
 WIDEST = 40
 
@@ -35,21 +42,19 @@ def widened(jumps: Floats, longest: int) -> Floats:
 
 
 def hmm_expectations(
-    direction: Direction, table: Table, jumps: Floats, null: float, threads: int | None = None
+    direction: Direction, table: LexicalTable, jumps: Floats, null: float, threads: int | None = None
 ) -> tuple[Floats, Floats, Floats, float]:
     """Expected counts by slot and of the null word, the next jump weights, and the log-likelihood."""
-    pairs, given, made = direction.pairs, direction.given, direction.made
+    sentences, given = direction.sentences(table), direction.given
     longest = int(given.lengths()[direction.trained].max(initial=0)) + 1
     wide = widened(jumps, longest)
     logs = np.zeros(len(given.offsets) - 1)
     moves = np.zeros((len(logs), 2, 2 * WIDEST + 1), np.float32)  # of each sentence: N_d, and what c_d is divided by
 
-    def expect(low: int, high: int, starts: Ints, posteriors: Floats, nulls: Floats) -> None:
-        _expect(pairs.slots, pairs.starts, starts, given.offsets, made.offsets, made.ids, direction.flipped,
-                table.pairs, table.nulls, direction.trained, low, high, posteriors, nulls, wide, null, moves,
-                logs)  # fmt: skip
+    def expect(low: int, high: int, run: PosteriorRun) -> None:
+        _expect(low, high, sentences, run, (wide, null), found=(moves, logs))
 
-    counts, nulls = expected_counts(direction, expect, threads)
+    counts, nulls = expected_links(direction, expect, threads)
     jumped, left = moves.sum(axis=0, dtype=np.float64)
     moved = np.divide(jumped, left, out=jumps.copy(), where=left > 0)
     return counts, nulls, moved / moved.max(), float(logs.sum())
@@ -57,12 +62,12 @@ def hmm_expectations(
 
 def train_hmm(
     direction: Direction,
-    table: Table,
+    table: LexicalTable,
     iterations: int,
     null: float,
     threads: int | None = None,
     step: Callable[[], None] = lambda: None,
-) -> tuple[Table, Floats, list[float]]:
+) -> tuple[LexicalTable, Floats, list[float]]:
     """Table and jump weights after Baum-Welch from this table, and the log-likelihood before each iteration."""
     jumps, history = first_jumps(), []
     for _ in range(iterations):
@@ -85,8 +90,11 @@ def jump_sums(wide, given):
 
 
 @kernel
-def _forward(out, empty, wide, norms, null, alpha, silent, scales):
+def _forward(sentence, jumping, states, scales):
     """Scaled forward probabilities of places 1..I (`alpha`) and of null states 0..I (`silent`); row 0 is the start."""
+    out, empty = sentence
+    wide, norms, null = jumping
+    alpha, silent = states
     made, given = out.shape
     middle = len(wide) // 2
     alpha[0, :] = 0.0
@@ -114,11 +122,15 @@ def _forward(out, empty, wide, norms, null, alpha, silent, scales):
 
 
 @kernel
-def _backward(out, empty, wide, reverse, norms, null, alpha, silent, scales, jumped, left):
+def _backward(sentence, jumping, states, scales, reverse, moved):
     """Turns `alpha` and `silent` into posteriors in place; adds jump counts / c and departures / norm to the last two.
 
-    `jumped[middle + d]` is summed without its factor c_d; `left` holds differences over d.
+    `jumped[middle + d]` is summed without its factor c_d; `left` holds differences over d. `reverse` is `wide` turned.
     """
+    out, empty = sentence
+    wide, norms, null = jumping
+    alpha, silent = states
+    jumped, left = moved
     made, given = out.shape
     middle = len(wide) // 2
     beta = np.ones(given + 1)
@@ -148,31 +160,29 @@ def _backward(out, empty, wide, reverse, norms, null, alpha, silent, scales, jum
 
 
 @kernel
-def _expect(slots, places, starts, given_offsets, made_offsets, made_ids, flipped, table, nulls, trained, low, high,
-            posteriors, empties, wide, null, moves, logs):  # fmt: skip
+def _expect(low, high, sentences, run, jumping, found):
+    starts, posteriors, empties = run
+    wide, null = jumping
+    moves, logs = found
     reverse = wide[::-1].copy()
     for n in range(low, high):
-        given = given_offsets[n + 1] - given_offsets[n]
-        made = made_offsets[n + 1] - made_offsets[n]
-        start = made_offsets[n]
-        if not trained[n]:
-            posteriors[starts[n] : starts[n + 1]] = 0.0
-            empties[start : start + made] = 0.0
+        if passed_over(sentences, n, run):
             continue
-        out, empty = np.empty((made, given)), np.empty(made)
-        emissions(slots, places[n], given, made, flipped, table, nulls, made_ids, start, out, empty)
-        norms = jump_sums(wide, given)
+        sentence = emissions(sentences, n)
+        made, given = sentence[0].shape
+        start = sentences.made_offsets[n]
+        weighed = wide, jump_sums(wide, given), null
         alpha, silent = np.empty((made + 1, given + 1)), np.empty((made + 1, given + 1))
         scales = np.empty(made)
         jumped, left = np.zeros(len(wide)), np.zeros(len(wide) + 1)
-        _forward(out, empty, wide, norms, null, alpha, silent, scales)
-        _backward(out, empty, wide, reverse, norms, null, alpha, silent, scales, jumped, left)
+        _forward(sentence, weighed, (alpha, silent), scales)
+        _backward(sentence, weighed, (alpha, silent), scales, reverse, moved=(jumped, left))
         logs[n] = np.log(scales).sum()
         _gather(wide, jumped, left, moves[n])
         for j in range(made):
             empties[start + j] = silent[j + 1].sum()
             for i in range(given):
-                posteriors[starts[n] + (j * given + i if flipped else i * made + j)] = alpha[j + 1, i + 1]
+                posteriors[starts[n] + (j * given + i if sentences.flipped else i * made + j)] = alpha[j + 1, i + 1]
 
 
 @kernel

@@ -12,21 +12,31 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nbest.base.types import Floats, Ints
+from nbest.base.types import Floats
 from nbest.compute.compilation import kernel
-from nbest.systems.translator.alignment.counts import Direction, Table, emissions, expected_counts, uniform
+from nbest.systems.translator.alignment.counts import (
+    Direction,
+    LexicalTable,
+    PosteriorRun,
+    emissions,
+    expected_links,
+    passed_over,
+    uniform,
+)
 
 
-def ibm1_expectations(direction: Direction, table: Table, threads: int | None = None) -> tuple[Floats, Floats, float]:
+def ibm1_expectations(
+    direction: Direction, table: LexicalTable, threads: int | None = None
+) -> tuple[Floats, Floats, float]:
     """Expected counts by slot and of the null word, and the log-likelihood. Cost: O(sum of I J)."""
     logs = np.zeros(len(direction.given.offsets) - 1)
 
-    def expect(low: int, high: int, starts: Ints, posteriors: Floats, nulls: Floats) -> None:
-        pairs, given, made = direction.pairs, direction.given, direction.made
-        _expect(pairs.slots, pairs.starts, starts, given.offsets, made.offsets, made.ids, direction.flipped,
-                table.pairs, table.nulls, direction.trained, low, high, posteriors, nulls, logs)  # fmt: skip
+    sentences = direction.sentences(table)
 
-    counts, nulls = expected_counts(direction, expect, threads)
+    def expect(low: int, high: int, run: PosteriorRun) -> None:
+        _expect(low, high, sentences, run, logs)
+
+    counts, nulls = expected_links(direction, expect, threads)
     return counts, nulls, float(logs.sum())
 
 
@@ -35,7 +45,7 @@ def train_ibm1(
     iterations: int,
     threads: int | None = None,
     step: Callable[[], None] = lambda: None,
-) -> tuple[Table, list[float]]:
+) -> tuple[LexicalTable, list[float]]:
     """The table after EM from the uniform one, and the log-likelihood before each iteration; `step()` after each."""
     table, history = uniform(direction), []
     for _ in range(iterations):
@@ -47,18 +57,14 @@ def train_ibm1(
 
 
 @kernel
-def _expect(slots, places, starts, given_offsets, made_offsets, made_ids, flipped, table, nulls, trained, low, high,
-            posteriors, empties, logs):  # fmt: skip
+def _expect(low, high, sentences, run, logs):
+    starts, posteriors, empties = run
     for n in range(low, high):
-        given = given_offsets[n + 1] - given_offsets[n]
-        made = made_offsets[n + 1] - made_offsets[n]
-        start = made_offsets[n]
-        if not trained[n]:
-            posteriors[starts[n] : starts[n + 1]] = 0.0
-            empties[start : start + made] = 0.0
+        if passed_over(sentences, n, run):
             continue
-        out, empty = np.empty((made, given)), np.empty(made)
-        emissions(slots, places[n], given, made, flipped, table, nulls, made_ids, start, out, empty)
+        out, empty = emissions(sentences, n)
+        made, given = out.shape
+        start = sentences.made_offsets[n]
         for j in range(made):
             total = empty[j]
             for i in range(given):
@@ -66,4 +72,4 @@ def _expect(slots, places, starts, given_offsets, made_offsets, made_ids, flippe
             logs[n] += np.log(total / (given + 1))
             empties[start + j] = empty[j] / total
             for i in range(given):
-                posteriors[starts[n] + (j * given + i if flipped else i * made + j)] = out[j, i] / total
+                posteriors[starts[n] + (j * given + i if sentences.flipped else i * made + j)] = out[j, i] / total

@@ -104,7 +104,8 @@ def symmetrised(
     places = np.empty((2, most[-1]), np.int32)
 
     def work(low: int, high: int) -> None:
-        _symmetrise(source.offsets, target.offsets, forward, backward, kind, low, high, most, sizes, places)
+        texts, ways = (source.offsets, target.offsets), (forward, backward)
+        _symmetrise(low, high, texts, ways, kind, out=(most, sizes, places))
 
     over_ranges(work, most, threads)
     offsets = offsets_of(sizes)
@@ -120,7 +121,7 @@ def _check(source: Words, target: Words, forward: Ints, backward: Ints) -> None:
         raise ParameterError("'forward' must have one place a target word and 'backward' one a source word")
 
 
-def agreement(ours: Links, theirs: Links) -> tuple[float, float, float]:
+def link_agreement(ours: Links, theirs: Links) -> tuple[float, float, float]:
     """Precision, recall and F of our links against theirs."""
     if len(ours) != len(theirs):
         raise ParameterError(
@@ -133,7 +134,10 @@ def agreement(ours: Links, theirs: Links) -> tuple[float, float, float]:
 
 
 @kernel
-def _symmetrise(source_offsets, target_offsets, forward, backward, kind, low, high, most, sizes, places):
+def _symmetrise(low, high, texts, ways, kind, out):
+    source_offsets, target_offsets = texts
+    forward, backward = ways
+    most, sizes, places = out
     for n in range(low, high):
         sources, targets = source_offsets[n + 1] - source_offsets[n], target_offsets[n + 1] - target_offsets[n]
         votes = np.zeros((sources, targets), np.uint8)  # bit 0: forward, bit 1: backward
@@ -152,8 +156,8 @@ def _symmetrise(source_offsets, target_offsets, forward, backward, kind, low, hi
                         has_source[i] = has_target[j] = True
             _grow(votes, chosen, has_source, has_target)
             if kind >= 3:
-                _finish(votes, 1, chosen, has_source, has_target, kind == 4)
-                _finish(votes, 2, chosen, has_source, has_target, kind == 4)
+                _finish(votes & 1, chosen, has_source, has_target, kind == 4)
+                _finish(votes & 2, chosen, has_source, has_target, kind == 4)
         for i in range(sources):
             for j in range(targets):
                 if chosen[i, j]:
@@ -180,11 +184,11 @@ def _grow(votes, chosen, has_source, has_target):
 
 
 @kernel
-def _finish(votes, bit, chosen, has_source, has_target, both):
+def _finish(votes, chosen, has_source, has_target, both):
     sources, targets = votes.shape
     for j in range(targets):
         for i in range(sources):
-            if votes[i, j] & bit == 0:
+            if votes[i, j] == 0:
                 continue
             free = (not has_source[i]) + (not has_target[j])
             if free == 2 or (free == 1 and not both):

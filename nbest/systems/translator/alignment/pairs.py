@@ -19,7 +19,7 @@ from nbest.corpus.words import Words
 
 
 @dataclass(frozen=True)
-class Pairs:
+class WordPairs:
     """Distinct word pairs and the slots of all position pairs, see the top of this file. Q slots."""
 
     rows: Ints  # int64 [source vocabulary + 1]
@@ -33,7 +33,7 @@ class Pairs:
         return np.repeat(np.arange(len(self.rows) - 1, dtype=np.int32), np.diff(self.rows))
 
 
-def pairs_of(source: Words, target: Words, trained: Bools, threads: int | None = None) -> Pairs:
+def word_pairs(source: Words, target: Words, trained: Bools, threads: int | None = None) -> WordPairs:
     """The pairs of all sentence pairs that are trained on, and the slots of all sentence pairs.
 
     Cost: O(sum of I J) time, 4 bytes a position pair.
@@ -46,7 +46,8 @@ def pairs_of(source: Words, target: Words, trained: Bools, threads: int | None =
 
     def fill(rows: Ints, columns: Ints, counting: bool) -> None:
         def work(low: int, high: int) -> None:
-            _columns(first, where, target.offsets, target.ids, targets, low, high, sizes, rows, columns, counting)
+            found = (first, where), (target.offsets, target.ids, targets)
+            _columns(low, high, *found, out=(sizes, rows, columns), counting=counting)
 
         over_ranges(work, first, threads)
 
@@ -56,14 +57,9 @@ def pairs_of(source: Words, target: Words, trained: Bools, threads: int | None =
     fill(rows, columns, False)
     starts = offsets_of(source.lengths() * target.lengths())
     slots = np.empty(starts[-1], np.int32)
-    over_ranges(lambda low, high: _slots(source, target, rows, columns, starts, slots, low, high), starts, threads)
-    return Pairs(rows, columns, starts, slots)
-
-
-def _slots(
-    source: Words, target: Words, rows: Ints, columns: Ints, starts: Ints, slots: Ints, low: int, high: int
-) -> None:
-    _find_slots(source.offsets, source.ids, target.offsets, target.ids, rows, columns, starts, slots, low, high)
+    texts, table = (source.offsets, source.ids, target.offsets, target.ids), (rows, columns)
+    over_ranges(lambda low, high: _find_slots(low, high, texts, table, (starts, slots)), starts, threads)
+    return WordPairs(rows, columns, starts, slots)
 
 
 @kernel
@@ -93,8 +89,11 @@ def _index(offsets, ids, trained, words):
 
 
 @kernel
-def _columns(first, where, offsets, ids, targets, low, high, sizes, rows, columns, counting):
+def _columns(low, high, index, texts, out, counting):
     """Distinct target words beside each source word: their number, or the words themselves, sorted."""
+    first, where = index
+    offsets, ids, targets = texts
+    sizes, rows, columns = out
     last = np.full(targets, -1, np.int32)
     for w in range(low, high):
         at = rows[w]
@@ -112,7 +111,10 @@ def _columns(first, where, offsets, ids, targets, low, high, sizes, rows, column
 
 
 @kernel
-def _find_slots(source_offsets, source_ids, target_offsets, target_ids, rows, columns, starts, slots, low, high):
+def _find_slots(low, high, texts, table, out):
+    source_offsets, source_ids, target_offsets, target_ids = texts
+    rows, columns = table
+    starts, slots = out
     for n in range(low, high):
         at = starts[n]
         for i in range(source_offsets[n], source_offsets[n + 1]):

@@ -10,42 +10,41 @@ import numpy as np
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import over_ranges
-from nbest.systems.translator.alignment.counts import Direction, Table, emissions
+from nbest.systems.translator.alignment.counts import Direction, LexicalTable, emissions
 from nbest.systems.translator.alignment.hmm import jump_sums, widened
 
 
-def viterbi(direction: Direction, table: Table, jumps: Floats, null: float, threads: int | None = None) -> Ints:
+def best_places(
+    direction: Direction, table: LexicalTable, jumps: Floats, null: float, threads: int | None = None
+) -> Ints:
     """[made words] place of the given word of each made word in the most probable alignment, -1 for the null word."""
-    pairs, given, made = direction.pairs, direction.given, direction.made
+    sentences, given = direction.sentences(table), direction.given
     wide = np.log(np.maximum(widened(jumps, int(given.lengths().max(initial=0)) + 1), 1e-300))
-    places = np.full(len(made.ids), -1, np.int32)
+    places = np.full(len(direction.made.ids), -1, np.int32)
 
-    def work(low: int, high: int) -> None:
-        _best(pairs.slots, pairs.starts, given.offsets, made.offsets, made.ids, direction.flipped, table.pairs,
-              table.nulls, wide, null, low, high, places)  # fmt: skip
-
-    over_ranges(work, pairs.starts, threads)
+    over_ranges(
+        lambda low, high: _best(low, high, sentences, wide, null, result=places), direction.pairs.starts, threads
+    )
     return places
 
 
 @kernel
-def _best(slots, places, given_offsets, made_offsets, made_ids, flipped, table, nulls, wide, null, low, high, result):
+def _best(low, high, sentences, wide, null, result):
     plain = np.exp(wide)
     for n in range(low, high):
-        given = given_offsets[n + 1] - given_offsets[n]
-        made = made_offsets[n + 1] - made_offsets[n]
-        start = made_offsets[n]
-        if given == 0 or made == 0:
+        start, end = sentences.made_offsets[n], sentences.made_offsets[n + 1]
+        given = sentences.given_offsets[n + 1] - sentences.given_offsets[n]
+        if given == 0 or start == end:
             continue
-        out, empty = np.empty((made, given)), np.empty(made)
-        emissions(slots, places[n], given, made, flipped, table, nulls, made_ids, start, out, empty)
-        norms = np.log(jump_sums(plain, given))
-        _search(np.log(out), np.log(empty), wide, norms, null, result[start : start + made])
+        out, empty = emissions(sentences, n)
+        weighed = wide, np.log(jump_sums(plain, given)), null
+        _search(np.log(out), np.log(empty), weighed, result[start:end])
 
 
 @kernel
-def _search(out, empty, wide, norms, null, result):
+def _search(out, empty, jumping, result):
     """Best places of one sentence. States are places 1..I and null states 0..I, kept as q and -1 - q."""
+    wide, norms, null = jumping
     made, given = out.shape
     middle = len(wide) // 2
     jump, stay = np.log(1.0 - null), np.log(null)

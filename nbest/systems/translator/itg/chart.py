@@ -13,7 +13,7 @@ from nbest.systems.translator.itg.cube import (
     Edges,
     Nodes,
     fill_span,
-    room,
+    span_room,
 )
 from nbest.systems.translator.itg.state import end_score, follow
 
@@ -33,7 +33,7 @@ def span_total(limit, words):
 
 
 @kernel
-def decode(words, limit, options, search):
+def decode_sentence(words, limit, options, search):
     """Nodes, edges and their numbers for a sentence of `words` words; the goal is the last node, if it was reached."""
     nodes, edges = _new(search.order - 1)
     context = np.empty(2 * search.order + 1, np.int32)
@@ -47,17 +47,20 @@ def decode(words, limit, options, search):
     for size in range(1, words + 1):
         for start in range(words - size + 1 if size <= limit else 1):
             span = span_number(start, start + size, limit, words)
-            cubes = _cubes(start, start + size, limit, words, counts, search.normal)
+            cubes = _cubes(start, end=start + size, limit=limit, words=words, counts=counts, normal=search.normal)
             phrases = options.offsets[span + 1] - options.offsets[span]
-            most, new = room(cubes, counts, phrases, search)
-            nodes, edges = _with_room(nodes, edges, made, most + 1, met, new + most + 1)
+            most, new = span_room(cubes, counts, phrases, search)
+            nodes, edges = _with_room(nodes, edges, made, more_nodes=most + 1, met=met, more_edges=new + most + 1)
             closed = start == 0 and size >= limit
             made, met = fill_span(
-                span, closed, cubes, starts, counts, options, search, nodes, edges, made, met
+                span, closed, cubes, (starts, counts), options,
+                search=search, nodes=nodes, edges=edges, made=made, met=met,
             )  # fmt: skip
     top = span_number(0, words, limit, words)
     for at in range(starts[top], starts[top] + counts[top, 0]):
-        edges.lm[met] = end_score(nodes.words, nodes.sizes, at, search.order - 1, search.lm, context)
+        edges.lm[met] = end_score(
+            nodes.words, nodes.sizes, node=at, most=search.order - 1, lm=search.lm, context=context
+        )
         edges.heads[met], edges.kinds[met] = made, GOAL
         edges.parts[met, 0], edges.parts[met, 1] = at, 0
         met += 1
@@ -95,9 +98,13 @@ def _new(most):
     """Nodes and edges of a sentence, with room for a few."""
     size = 64
     nodes = Nodes(
-        np.empty((size, 2 * most), np.int32), np.empty((size, 2), np.int32), np.empty(size, np.int32),
-        np.empty(size), np.empty(size), np.empty((size, 3), np.int32),
-    )  # fmt: skip
+        words=np.empty((size, 2 * most), np.int32),
+        sizes=np.empty((size, 2), np.int32),
+        kinds=np.empty(size, np.int32),
+        scores=np.empty(size),
+        estimates=np.empty(size),
+        lists=np.empty((size, 3), np.int32),
+    )
     return nodes, Edges(
         np.empty(size, np.int32), np.empty((size, 2), np.int32), np.empty(size, np.int32), np.empty(size)
     )
@@ -109,9 +116,13 @@ def _with_room(nodes, edges, made, more_nodes, met, more_edges):
     if made + more_nodes > len(nodes.scores):
         size = 2 * (made + more_nodes)
         nodes = Nodes(
-            _rows(nodes.words, made, size), _rows(nodes.sizes, made, size), _row(nodes.kinds, made, size),
-            _row(nodes.scores, made, size), _row(nodes.estimates, made, size), _rows(nodes.lists, made, size),
-        )  # fmt: skip
+            words=_rows(nodes.words, made, size),
+            sizes=_rows(nodes.sizes, made, size),
+            kinds=_row(nodes.kinds, made, size),
+            scores=_row(nodes.scores, made, size),
+            estimates=_row(nodes.estimates, made, size),
+            lists=_rows(nodes.lists, made, size),
+        )
     if met + more_edges > len(edges.lm):
         size = 2 * (met + more_edges)
         edges = Edges(

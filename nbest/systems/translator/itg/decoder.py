@@ -14,16 +14,16 @@ from nbest.compute.parallel import each
 from nbest.corpus import Forests
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import lm_arrays
-from nbest.systems.translator.itg.chart import decode
-from nbest.systems.translator.itg.cube import INVERTED, MONOTONE, Search
+from nbest.systems.translator.itg.chart import decode_sentence
+from nbest.systems.translator.itg.cube import INVERTED, MONOTONE, ItgSearch
 from nbest.systems.translator.itg.emit import (
     INVERSIONS,
     LENGTH,
     LM,
     MONOTONES,
     PHRASE_FEATURES,
-    Part,
-    emit,
+    ItgForest,
+    emit_sentence,
 )
 from nbest.systems.translator.itg.options import SentenceOptions
 from nbest.systems.translator.phrases.table import FEATURES as PHRASE_FEATURE_NAMES
@@ -35,7 +35,7 @@ completes (goal: of </s>), its target words, and whether it is a monotone or an 
 _ALL = 2**40
 
 
-class Decoder:
+class ItgDecoder:
     """Translates by a phrasal inversion transduction grammar with an n-gram language model.
 
         X -> phrase pair | [X X] (monotone) | <X X> (inverted),  goal -> X
@@ -99,7 +99,7 @@ class Decoder:
                 raise ParameterError(f"'{name}' of Decoder.forests must have {len(sentences)} entries, got {len(rows)}")
         done, lock = 0, Lock()
 
-        def one(i: int) -> Part:
+        def one(i: int) -> ItgForest:
             nonlocal done
             part = self._forest(sentences[i], values, symbols, ids[i])
             with lock:
@@ -111,14 +111,14 @@ class Decoder:
         parts = each(one, range(len(sentences)), threads)
         return _joined(parts, ids, sources, vocabulary, values)
 
-    def _forest(self, sentence: SentenceOptions, weights: Floats, symbols: Ints, name: str) -> Part:
+    def _forest(self, sentence: SentenceOptions, weights: Floats, symbols: Ints, name: str) -> ItgForest:
         if sentence.targets.min(initial=0) < 0 or sentence.targets.max(initial=-1) >= len(symbols):
             raise ParameterError(
                 f"sentence {name!r} has target words that are no numbers into the vocabulary of {len(symbols)} words"
             )
         options, order = sentence.arranged(self.span_limit, weights[:PHRASE_FEATURES], weights[LENGTH])
-        _, edges, made, met = decode(sentence.words, self.span_limit, options, self._search(weights, symbols))
-        part = emit(edges, made, met, options, sentence.features[order])
+        _, edges, made, met = decode_sentence(sentence.words, self.span_limit, options, self._search(weights, symbols))
+        part = emit_sentence(edges, made, met, options, sentence.features[order])
         if not len(part.edges):
             raise CapabilityError(
                 f"the options of sentence {name!r} do not cover its {sentence.words} words; "
@@ -126,13 +126,19 @@ class Decoder:
             )
         return part
 
-    def _search(self, weights: Floats, symbols: Ints) -> Search:
+    def _search(self, weights: Floats, symbols: Ints) -> ItgSearch:
         rewrites = np.zeros(4)
         rewrites[MONOTONE], rewrites[INVERTED] = weights[MONOTONES], weights[INVERSIONS]
         beam = _ALL if self.beam is None else self.beam
         edges = beam if self.beam is None else beam * self.edges_a_node
-        return Search(
-            self.order, beam, edges, self.normal_form, (lm_arrays(self.lm), symbols), float(weights[LM]), rewrites
+        return ItgSearch(
+            order=self.order,
+            beam=beam,
+            edges=edges,
+            normal=self.normal_form,
+            lm=(lm_arrays(self.lm), symbols),
+            lm_weight=float(weights[LM]),
+            rewrites=rewrites,
         )
 
 
@@ -147,7 +153,11 @@ def _checked(weights: Floats | Sequence[float]) -> Floats:
 
 
 def _joined(
-    parts: list[Part], ids: Sequence[str], sources: Sequence[str] | None, vocabulary: Sequence[str], weights: Floats
+    parts: list[ItgForest],
+    ids: Sequence[str],
+    sources: Sequence[str] | None,
+    vocabulary: Sequence[str],
+    weights: Floats,
 ) -> Forests:
     """The forests of all sentences beside each other."""
     empty: Ints = np.zeros(0, np.int64)

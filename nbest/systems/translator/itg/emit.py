@@ -14,7 +14,7 @@ PHRASE_FEATURES = 5
 LM, LENGTH, MONOTONES, INVERSIONS = 5, 6, 7, 8  # columns after those of the phrases
 
 
-class Part(NamedTuple):
+class ItgForest(NamedTuple):
     """One forest, to be put beside others."""
 
     edges: Ints  # [V] edges into each node
@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
 
 @kernel
-def emit(edges, made, met, options, features):
+def emit_sentence(edges, made, met, options, features):
     """The forest of `made` nodes and `met` edges, without what the goal (the last node) does not reach.
 
     `features` [P, 5] of the options, in their order.
@@ -58,7 +58,9 @@ def emit(edges, made, met, options, features):
             out[at, MONOTONES], out[at, INVERSIONS] = kind == MONOTONE, kind == INVERTED
         below += arities[at]
         said += sizes[at]
-    return Part(counts, arities, tails[:below].copy(), out, sizes, symbols)
+    return ItgForest(
+        edges=counts, arities=arities, tails=tails[:below].copy(), features=out, sizes=sizes, symbols=symbols
+    )
 
 
 @kernel

@@ -11,7 +11,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus.container import frozen_view
-from nbest.systems.translator.itg.cube import Options
+from nbest.systems.translator.itg.cube import PhraseOptions
 from nbest.systems.translator.phrases.table import FEATURES
 
 
@@ -45,15 +45,17 @@ class SentenceOptions:
         """From rows of (start, end, target words, features)."""
         sizes = np.array([len(row[2]) for row in options], np.int64)
         return cls(
-            words,
-            np.array([row[0] for row in options], np.int32),
-            np.array([row[1] for row in options], np.int32),
-            segments.offsets_of(sizes),
-            np.array([word for row in options for word in row[2]], np.int32),
-            np.array([row[3] for row in options], np.float32).reshape(len(options), -1 if options else len(FEATURES)),
+            words=words,
+            starts=np.array([row[0] for row in options], np.int32),
+            ends=np.array([row[1] for row in options], np.int32),
+            target_offsets=segments.offsets_of(sizes),
+            targets=np.array([word for row in options for word in row[2]], np.int32),
+            features=np.array([row[3] for row in options], np.float32).reshape(
+                len(options), -1 if options else len(FEATURES)
+            ),
         )
 
-    def arranged(self, limit: int, weights: Floats, length_weight: float) -> tuple[Options, Ints]:
+    def arranged(self, limit: int, weights: Floats, length_weight: float) -> tuple[PhraseOptions, Ints]:
         """The options as the kernels read them, and the number of each; those of over `limit` words are left out.
 
         Their scores are `weights` [5] . features + `length_weight` x target words.
@@ -66,7 +68,7 @@ class SentenceOptions:
         total = self.words * limit + self.words - limit
         scores = self.features[order].astype(np.float64) @ weights + length_weight * segments.lengths(offsets)
         starts = np.searchsorted(spans[order], np.arange(total + 1))
-        return Options(starts, scores, offsets, self.targets[rows]), order
+        return PhraseOptions(starts, scores, offsets, self.targets[rows]), order
 
 
 _FIELDS = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def extract_phrases(
     pairs = PairCounts()
     for low in range(0, len(links), _RUN):
         high = min(low + _RUN, len(links))
-        spans = phrase_spans(source, target, links, low, high, longest, threads)
+        spans = phrase_spans(source, target, links, low, high, longest=longest, threads=threads)
         sides = [(0, spans[0], spans[1]), (1, spans[2], spans[3])]
         found = each(lambda side: numbers[side[0]].of(side[1], side[2]), sides, threads)
         pairs.add(found[0], found[1], _lexical(target_factors, spans[2], spans[3]),
@@ -72,7 +73,9 @@ def extract_phrases(
         if progress is not None:
             progress(high, len(links))
     (first, first_sizes), (second, second_sizes) = numbers[0].phrases(), numbers[1].phrases()
-    return PhraseCounts(source.ids, first, first_sizes, target.ids, second, second_sizes, *pairs.all())
+    phrases: dict[str, Any] = {"source_ids": source.ids, "source_starts": first, "source_sizes": first_sizes}
+    phrases |= {"target_ids": target.ids, "target_starts": second, "target_sizes": second_sizes}
+    return PhraseCounts(**phrases, **pairs.all())
 
 
 def phrase_spans(
@@ -84,11 +87,11 @@ def phrase_spans(
     """
     sizes = np.zeros(high - low, np.int64)
     spans = np.zeros((4, 0), np.int32)
+    texts = source.offsets, target.offsets, links.offsets, links.source, links.target
 
     def fill(at: Ints, out: Ints) -> None:
         def work(a: int, b: int) -> None:
-            _extract(source.offsets, target.offsets, links.offsets, links.source, links.target, low, low + a, low + b,
-                     longest, sizes, at, out)  # fmt: skip
+            _extract(low, low + a, low + b, texts, longest=longest, out=(sizes, at, out))
 
         over_ranges(work, source.offsets[low : high + 1], threads)
 
@@ -122,9 +125,10 @@ def _reach(places, others, size):
 
 
 @kernel
-def _extract(source_offsets, target_offsets, link_offsets, link_source, link_target, base, low, high, longest,
-             sizes, at, out):  # fmt: skip
-    """Counts the phrase pairs of each sentence into `sizes`, or, when `at` is given, writes them."""
+def _extract(base, low, high, texts, longest, out):
+    """Counts the phrase pairs of each sentence from `base` on into `sizes`, or, when `at` is given, writes them."""
+    source_offsets, target_offsets, link_offsets, link_source, link_target = texts
+    sizes, at, spans = out
     for n in range(low, high):
         sources, targets = source_offsets[n + 1] - source_offsets[n], target_offsets[n + 1] - target_offsets[n]
         begin, end = link_offsets[n], link_offsets[n + 1]
@@ -138,17 +142,17 @@ def _extract(source_offsets, target_offsets, link_offsets, link_source, link_tar
                 top, bottom = min(top, first[b]), max(bottom, last[b])
                 if bottom - top >= longest:
                     break
-                if bottom < 0 or not _closed(back_first, back_last, top, bottom, a, b):
+                if bottom < 0 or not _closed(back_first[top : bottom + 1], back_last[top : bottom + 1], a, b):
                     continue
                 start = top
                 while start >= 0 and (start == top or back_last[start] < 0) and bottom - start < longest:
                     stop = bottom
                     while stop < targets and (stop == bottom or back_last[stop] < 0) and stop - start < longest:
                         if len(at):
-                            out[0, where + count] = source_offsets[n] + a
-                            out[1, where + count] = b - a + 1
-                            out[2, where + count] = target_offsets[n] + start
-                            out[3, where + count] = stop - start + 1
+                            spans[0, where + count] = source_offsets[n] + a
+                            spans[1, where + count] = b - a + 1
+                            spans[2, where + count] = target_offsets[n] + start
+                            spans[3, where + count] = stop - start + 1
                         count += 1
                         stop += 1
                     start -= 1
@@ -156,8 +160,8 @@ def _extract(source_offsets, target_offsets, link_offsets, link_source, link_tar
 
 
 @kernel
-def _closed(back_first, back_last, top, bottom, a, b):
-    for j in range(top, bottom + 1):
+def _closed(back_first, back_last, a, b):
+    for j in range(len(back_first)):
         if back_last[j] >= 0 and (back_first[j] < a or back_last[j] > b):
             return False
     return True

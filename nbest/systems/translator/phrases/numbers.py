@@ -33,8 +33,8 @@ class Numbers:
         if 2 * most > len(self._table):
             self._table = _rehashed(self._hashes[: self._count], _power(2 * most))
         out = np.empty(len(starts), np.int32)
-        self._count = _number(self._ids, starts, sizes, self._table, self._hashes, self._starts, self._sizes,
-                              self._count, out)  # fmt: skip
+        known = self._table, self._hashes, self._starts, self._sizes
+        self._count = _number(self._ids, (starts, sizes), known, self._count, out)
         return out
 
     def phrases(self) -> tuple[Ints, Ints]:
@@ -59,15 +59,16 @@ class PairCounts:
         )
         if 2 * most > len(self._table):
             self._table = _rehashed(_mixed_all(self._keys[: self._count]), _power(2 * most))
-        self._count = _count(sources, targets, first, second, self._table, self._keys, self._counts, self._first,
-                             self._second, self._count)  # fmt: skip
+        known = self._table, self._keys, self._counts, (self._first, self._second)
+        self._count = _count(sources, targets, (first, second), known, self._count)
 
-    def all(self) -> tuple[Ints, Ints, Ints, Floats]:
+    def all(self) -> dict[str, Any]:
         """Source number, target number, count and [P, 2] lexical weights of each distinct pair."""
         keys = self._keys[: self._count]
         sources, targets = (keys >> np.uint64(32)).astype(np.int32), keys.astype(np.uint32).astype(np.int32)
         lexical = np.stack([self._first[: self._count], self._second[: self._count]], axis=1)
-        return sources, targets, self._counts[: self._count].copy(), lexical
+        counts = self._counts[: self._count].copy()
+        return {"sources": sources, "targets": targets, "counts": counts, "lexical": lexical}
 
 
 def _power(size: int) -> int:
@@ -121,7 +122,9 @@ def _same(ids, start, other, size):
 
 
 @kernel
-def _number(ids, starts, sizes, table, hashes, firsts, lengths, count, out):
+def _number(ids, phrases, known, count, out):
+    starts, sizes = phrases
+    table, hashes, firsts, lengths = known
     for k in range(len(starts)):
         code = np.uint64(sizes[k])
         for word in range(starts[k], starts[k] + sizes[k]):
@@ -143,7 +146,9 @@ def _number(ids, starts, sizes, table, hashes, firsts, lengths, count, out):
 
 
 @kernel
-def _count(sources, targets, first, second, table, keys, counts, best_first, best_second, count):
+def _count(sources, targets, lexical, known, count):
+    first, second = lexical
+    table, keys, counts, (best_first, best_second) = known
     for k in range(len(sources)):
         key = np.uint64(sources[k]) << np.uint64(32) | np.uint64(targets[k])
         slot = _mixed(key) & np.uint64(len(table) - 1)

@@ -21,7 +21,7 @@ from nbest.systems.translator.phrases.order import pair_order, phrase_order, ran
 from nbest.systems.translator.phrases.table import FEATURES, PhraseTable
 
 
-def discounts(counts: Ints) -> Floats:
+def phrase_discounts(counts: Ints) -> Floats:
     """[4] D(0) = 0, D(1), D(2), D(3+), at most the count and not below 0; 0 where counts of counts do not tell.
 
     D(k) = k - (k + 1) Y n_{k+1} / n_k with Y = n_1 / (n_1 + 2 n_2); Chen & Goodman (1998), TR-10-98, eq. 26.
@@ -37,7 +37,7 @@ def discounts(counts: Ints) -> Floats:
 
 def smoothed(given: Ints, made: Ints, counts: Ints) -> Floats:
     """[P] modified Kneser-Ney p(made | given) of each distinct pair."""
-    taken = discounts(counts)[np.minimum(counts, 3)]
+    taken = phrase_discounts(counts)[np.minimum(counts, 3)]
     total = np.bincount(given, counts)
     freed = np.bincount(given, taken)
     lower = np.bincount(made) / max(len(made), 1)
@@ -76,8 +76,17 @@ def score_phrases(
         counts.target_ids, counts.target_starts, counts.target_sizes, target_order[used]
     )
     progress(4, 4)
-    return PhraseTable(source_offsets, source_ids, offsets_of(np.minimum(sizes, options)), kept,
-                       features, target_offsets, target_ids, source_words, target_words)  # fmt: skip
+    return PhraseTable(
+        source_offsets=source_offsets,
+        source_ids=source_ids,
+        option_offsets=offsets_of(np.minimum(sizes, options)),
+        targets=kept,
+        features=features,
+        target_offsets=target_offsets,
+        target_ids=target_ids,
+        source_words=source_words,
+        target_words=target_words,
+    )
 
 
 def _features(counts: PhraseCounts, direct: Floats, order: Ints) -> Floats:

@@ -1,7 +1,7 @@
 """The phrase table: all translations of every source phrase, as sorted flat arrays that a kernel can search.
 
 Source phrase s is `source_ids[source_offsets[s]:source_offsets[s + 1]]` (numbers into `source_words`); source phrases
-are in lexicographic order of their numbers, a phrase before its continuations, so `find` is a binary search. Its
+are in lexicographic order of their numbers, a phrase before its continuations, so `find_phrase` is a binary search. Its
 options are the pairs `option_offsets[s]:option_offsets[s + 1]`, best p(e|f) first. Pair p translates to target phrase
 t = `targets[p]`, which is `target_ids[target_offsets[t]:target_offsets[t + 1]]` (numbers into `target_words`; target
 phrases are in lexicographic order too), and has the features `features[p]`, natural logarithms in the order of
@@ -62,7 +62,7 @@ class PhraseTable:
     def look_up(self, words: Sequence[str]) -> list[tuple[str, Floats]]:
         """Target phrases of these source words and their features, best first; empty where there are none."""
         ids = np.array([self.source_numbers.get(word, -1) for word in words], np.int32)
-        found = find(self.source_offsets, self.source_ids, ids, 0, len(ids))
+        found = find_phrase(self.source_offsets, self.source_ids, ids, 0, len(ids))
         if found < 0:
             return []
         rows = range(self.option_offsets[found], self.option_offsets[found + 1])
@@ -82,7 +82,7 @@ class PhraseTable:
         """The source phrases that occur in `source`, whose numbers point into `source_words` (others: -1)."""
         longest = int(lengths(self.source_offsets).max(initial=0))
         seen = np.zeros(len(self.source_offsets) - 1, np.bool_)
-        _mark(self.source_offsets, self.source_ids, source.offsets, source.ids, longest, seen)
+        _mark(self.source_offsets, self.source_ids, source.offsets, text_ids=source.ids, longest=longest, seen=seen)
         chosen = np.flatnonzero(seen)
         rows, _ = rows_of(self.option_offsets, chosen)
         ids, offsets = rows_of(self.source_offsets, chosen)
@@ -125,7 +125,7 @@ def _with_pairs(table: PhraseTable, rows: Ints, sizes: Ints) -> PhraseTable:
 
 
 @kernel
-def compare(offsets, ids, phrase, words, start, end):
+def compare_rows(offsets, ids, phrase, words, start, end):
     """Below, equal to or above 0 as this phrase of the table sorts before, is or sorts after `words[start:end]`."""
     low = offsets[phrase]
     size = offsets[phrase + 1] - low
@@ -136,16 +136,16 @@ def compare(offsets, ids, phrase, words, start, end):
 
 
 @kernel
-def find(offsets, ids, words, start, end):
+def find_phrase(offsets, ids, words, start, end):
     """Number of the phrase `words[start:end]`, or -1: binary search, O(log S) comparisons."""
     low, high = 0, len(offsets) - 1
     while low < high:
         middle = (low + high) // 2
-        if compare(offsets, ids, middle, words, start, end) < 0:
+        if compare_rows(offsets, ids, phrase=middle, words=words, start=start, end=end) < 0:
             low = middle + 1
         else:
             high = middle
-    if low < len(offsets) - 1 and compare(offsets, ids, low, words, start, end) == 0:
+    if low < len(offsets) - 1 and compare_rows(offsets, ids, phrase=low, words=words, start=start, end=end) == 0:
         return low
     return -1
 
@@ -155,7 +155,7 @@ def _mark(offsets, ids, text_offsets, text_ids, longest, seen):
     for i in range(len(text_offsets) - 1):
         for start in range(text_offsets[i], text_offsets[i + 1]):
             for end in range(start + 1, min(start + longest, text_offsets[i + 1]) + 1):
-                found = find(offsets, ids, text_ids, start, end)
+                found = find_phrase(offsets, ids, text_ids, start, end)
                 if found >= 0:
                     seen[found] = True
 

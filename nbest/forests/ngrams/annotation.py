@@ -14,7 +14,7 @@ from nbest.compute.parallel import each
 from nbest.compute.vectors import room
 from nbest.corpus import Forests
 from nbest.forests.ngrams import contexts
-from nbest.forests.ngrams.contexts import LEFT, RIGHT
+from nbest.forests.ngrams.contexts import LEFT, RIGHT, WordEdges
 
 LIMIT = 10_000_000
 """Edges that a forest may grow to."""
@@ -38,12 +38,12 @@ def annotate_tracked(
     """`annotate`, and [E'] the edge of `forests` that each edge of the result is a copy of."""
     check_order(order)
     check_tails(forests)
-    arrays = edge_arrays(forests)
+    edges = word_edges(forests)
     nodes = forests.node_offsets
 
     def split(i: int) -> tuple[Ints, Ints, Ints] | None:
         starts = forests.edge_offsets[nodes[i] : nodes[i + 1] + 1]
-        found, made, heads, tails, origin = _split(starts, *arrays, order - 1, limit)
+        found, made, heads, tails, origin = _split(starts, edges, order - 1, limit)
         if found == _TOO_LARGE:
             raise CapabilityError(
                 f"forest {forests.ids[i]!r} grows beyond {limit} edges when its nodes are split for n-grams of order "
@@ -60,9 +60,9 @@ def check_order(order: int) -> None:
         raise ParameterError(f"'order' of n-grams must be >= 1, got {order}")
 
 
-def edge_arrays(forests: Forests) -> tuple[Ints, Ints, Ints, Ints]:
+def word_edges(forests: Forests) -> WordEdges:
     """Tails and symbols with their offsets, as the kernels want them."""
-    return forests.tail_offsets, forests.tails, *forests.need_words("n-grams")
+    return WordEdges(forests.tail_offsets, forests.tails, *forests.need_words("n-grams"))
 
 
 def check_tails(forests: Forests) -> None:
@@ -104,24 +104,24 @@ _SAME, _SPLIT, _TOO_LARGE = 0, 1, 2
 
 
 @kernel
-def _split(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most, limit):
+def _split(edge_starts, edges, most, limit):
     """What became of one forest; if it was split, the number of new nodes, and heads, tails and origin of new edges."""
     nodes = len(edge_starts) - 1
     heads, new_tails, origin = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64, np.int64)
     useful, need = np.empty(nodes, np.bool_), np.empty(nodes, np.int8)
     if nodes:
-        contexts.needs(edge_starts, tail_offsets, tails, symbol_offsets, symbols, useful, need)
+        contexts.needs(edge_starts, edges, useful, need)
     if not need.any():
         return _SAME, np.int64(0), heads, new_tails, origin
-    table, parents, words = contexts.new_trie()
-    slots, lefts, rights = contexts.new_trie()  # states: pairs of contexts, the second one more than its number
+    trie = contexts.new_trie()
+    pairs = contexts.new_trie()  # states: pairs of contexts, the second one more than its number
     latest = np.full(32, -1, np.int64)  # new node with each state
     state = np.empty(nodes, np.int32)  # of each new node
     first = np.zeros(nodes + 1, np.int64)  # new nodes of each node
     rows = states = made = done = filled = np.int64(0)  # as a type of its own a literal would compile everything twice
     for v in range(nodes):
         for e in range(edge_starts[v], edge_starts[v + 1] if useful[v] else edge_starts[v]):
-            below = tails[tail_offsets[e] : tail_offsets[e + 1]]
+            below = contexts.tails_of(edges, e)
             if not contexts.alive(below, useful):
                 continue
             copies = _copies(below, first, limit - done)
@@ -129,19 +129,19 @@ def _split(edge_starts, tail_offsets, tails, symbol_offsets, symbols, most, limi
                 return _TOO_LARGE, made, heads, new_tails, origin
             heads, origin = room(heads, done + copies), room(origin, done + copies)
             new_tails = room(new_tails, filled + copies * len(below))
-            row = symbols[symbol_offsets[e] : symbol_offsets[e + 1]]
+            row = contexts.symbols_of(edges, e)
             ends = np.empty((2, len(below)), np.int32)
             for copy in range(copies):
-                _choose(copy, below, first, state, lefts, rights, new_tails[filled:], ends)
+                _choose(copy, below, (first, state, pairs), new_tails[filled:], ends)
                 filled += len(below)
-                table, parents, words = contexts.with_room(table, parents, words, rows, 2 * most)
-                slots, lefts, rights = contexts.with_room(slots, lefts, rights, states, np.int64(1))
+                trie = contexts.with_room(trie, rows, 2 * most)
+                pairs = contexts.with_room(pairs, states, np.int64(1))
                 left, right = np.int32(-1), np.int32(-1)
                 if need[v] & LEFT:
-                    left, rows = contexts.first_words(row, ends[0], most, table, parents, words, rows)
+                    left, rows = contexts.first_words(row, ends[0], most, trie, rows)
                 if need[v] & RIGHT:
-                    right, rows = contexts.last_words(row, ends[1], most, table, parents, words, rows)
-                s = contexts.add(slots, lefts, rights, states, left, np.int32(right + 1))
+                    right, rows = contexts.last_words(row, ends[1], most, trie, rows)
+                s = contexts.add_row(pairs, states, left, np.int32(right + 1))
                 latest = room(latest, s + 1)
                 if s == states:
                     states += 1
@@ -169,15 +169,16 @@ def _copies(below, first, most):
 
 
 @kernel
-def _choose(copy, below, first, state, lefts, rights, chosen, ends):
+def _choose(copy, below, made, chosen, ends):
     """The new tails of a copy of an edge, and their contexts; the last tail changes fastest."""
+    first, state, pairs = made
     for k in range(len(below) - 1, -1, -1):
         base = first[below[k] + 1] - first[below[k]]
         node = first[below[k]] + copy % base
         copy //= base
         chosen[k] = node
-        ends[0, k] = lefts[state[node]]
-        ends[1, k] = rights[state[node]] - 1
+        ends[0, k] = pairs.parents[state[node]]
+        ends[1, k] = pairs.words[state[node]] - 1
 
 
 @kernel

@@ -1,0 +1,114 @@
+"""Sizes and names of the whole package: files, functions, parameters, calls; one meaning for each name of a class."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import nbest
+
+PACKAGE = Path(nbest.__file__).parent
+MOST_LINES, MOST_IN_FUNCTION, MOST_PARAMETERS, MOST_POSITIONAL = 400, 60, 8, 5
+KERNELS = ("kernel", "compiled", "fast", "overload", "intrinsic")
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Every file of the package, as parsed."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return {str(file.relative_to(PACKAGE)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+
+
+def nodes(kind: type | tuple[type, ...]) -> Iterator[tuple[str, ast.AST]]:
+    """Nodes of a kind, with the place of each."""
+    for file, module in modules().items():
+        for node in ast.walk(module):
+            if isinstance(node, kind):
+                yield f"{file}:{node.lineno}", node
+
+
+def is_kernel(function: ast.FunctionDef) -> bool:
+    return any(word in ast.unparse(each) for each in function.decorator_list for word in KERNELS)
+
+
+def long_files(most: int = MOST_LINES) -> list[str]:
+    return [file for file, module in modules().items() if module.body and module.body[-1].end_lineno > most]
+
+
+def long_functions(most: int = MOST_IN_FUNCTION) -> list[str]:
+    found = nodes((ast.FunctionDef, ast.AsyncFunctionDef))
+    return [f"{place} {node.name}" for place, node in found if node.end_lineno - node.lineno >= most]
+
+
+def options_of_recipes() -> set[str]:
+    """Functions whose parameters are the options of a feature: recipes are checked against their signatures."""
+    from nbest.features import FEATURES, FITTED
+
+    return {function.__name__ for family in (FEATURES, FITTED) for function in family.values()}
+
+
+def wide_functions(most: int = MOST_PARAMETERS) -> list[str]:
+    """Functions, kernels and recipes excepted, with more parameters than `most`; self does not count."""
+    out = []
+    for place, node in nodes((ast.FunctionDef, ast.AsyncFunctionDef)):
+        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        if len([name for name in names if name not in ("self", "cls")]) > most and not is_kernel(node):
+            out.append(f"{place} {node.name}")
+    return [each for each in out if each.split()[-1] not in options_of_recipes() or not each.startswith("features/")]
+
+
+def positional_calls(most: int = MOST_POSITIONAL) -> list[str]:
+    return [f"{place} {ast.unparse(node.func)}" for place, node in nodes(ast.Call) if len(node.args) > most]
+
+
+def doubled_classes() -> dict[str, list[str]]:
+    """Names of classes that several files define."""
+    places = defaultdict(list)
+    for file, module in modules().items():
+        for node in module.body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(file)
+    return {name: files for name, files in places.items() if len(files) > 1}
+
+
+def test_no_file_is_long() -> None:
+    assert long_files() == []
+
+
+def test_no_function_is_long() -> None:
+    assert long_functions() == []
+
+
+PENDING = {
+    "evaluation/comparison.py compare",
+    "studies/bins.py bins",
+    "studies/consensus.py consensus",
+    "studies/learning.py learning",
+    "studies/sharpness.py sharpness",
+    "studies/surface.py surface",
+}
+"""Functions that are still to be mended."""
+
+
+def test_functions_have_few_parameters() -> None:
+    found = {" ".join((each.split(":")[0], each.split()[-1])) for each in wide_functions()}
+    assert found == PENDING
+
+
+def test_calls_of_many_arguments_name_them() -> None:
+    assert positional_calls() == []
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    assert doubled_classes() == {}
+
+
+def test_what_is_too_large_is_found() -> None:
+    """With lower limits each of the checks finds what there is."""
+    assert "corpus/forests.py" in long_files(200)
+    assert any(place.endswith(" decode_sentence") for place in long_functions(20))
+    assert any(place.startswith("decisions/") for place in wide_functions(5))
+    assert len(positional_calls(3)) > 100
