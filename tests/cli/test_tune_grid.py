@@ -109,7 +109,7 @@ WRONG = {
     "only commas": (("--grid", "tau=,", *HELD), "must have values"),
     "no name": (("--grid", "0.1,0.5", *HELD), "--grid must be NAME=VALUE,VALUE"),
     "not a number": (("--grid", "tau=0.1,much", *HELD), "--tau of LowDim must be a number, got 'much'"),
-    "a value out of range": (("--grid", "tau=0.5,1.5", *HELD), "'tau' of LowDim must be between 0 and 1"),
+    "a value out of range": (("--grid", "tau=0.5,1.5", *HELD), "'tau' of LowDim must be from 0 to 1, got 1.5"),
     "twice": (("--grid", "tau=0.1", "--grid", "tau=0.5", *HELD), "--grid names 'tau' twice"),
     "given as well": (("--grid", "tau=0.1,0.5", "--tau", "0.9", *HELD), "--tau is given and also in --grid"),
     "nothing held out": (("--grid", "tau=0.1,0.5"), "chosen on held-out lists; give them"),
