@@ -89,6 +89,7 @@ def restrict_recipes(recipes: Iterable[Mapping[str, Any]], names: Iterable[str])
 
 def fit_recipes(corpus: Corpus, wanted: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Recipes for this corpus from what is wanted: kinds of `FITTED` are fitted, after the recipes before them."""
+    need_corpus("fit_recipes", "corpus", corpus)
     recipes: list[dict[str, Any]] = []
     for want in wanted:
         lists = _lists("fit_recipes", corpus)
