@@ -24,7 +24,7 @@ from nbest.forests.derivations import as_forests
 from nbest.model.loglinear import LogLinear, load
 from nbest.studies import STUDIES
 from nbest.studies.base import Study, paths_of
-from nbest.studies.keywords import Further, Given, StudyLists
+from nbest.studies.keywords import FurtherSettings, Given, StudyLists
 from nbest.trainers import TRAINERS
 
 _WORDS = (str, int, float, bool)  # types that the command line has, too
@@ -107,7 +107,7 @@ def _help(name: str, keywords: Sequence[_Keyword]) -> str:
     example = next((line for line in text.splitlines() if line.startswith(f"    nbest study {name} ")), "")
     parts = [text.partition("\n\n")[0]]
     for each in keywords:
-        if isinstance(each.how, Further):
+        if isinstance(each.how, FurtherSettings):
             goal = each.how.of if each.how.of in [other.name for other in keywords] else f"method {each.how.of}"
             goes = "go to the methods that have them" if _by_method(each) else f"are those of the {goal}"
             parts.append(f"Further options {goes} ({each.how.examples} ...).")
@@ -182,12 +182,12 @@ class _Call:
         return [look_up(TRAINERS, name, "method") for name in self._method_names()]
 
     def _method_names(self) -> list[str]:
-        of = next(each.how.of for each in self.keywords if isinstance(each.how, Further))
+        of = next(each.how.of for each in self.keywords if isinstance(each.how, FurtherSettings))
         return [name for name in str(getattr(self.options, of, of)).split(",") if name]
 
     def _settings(self) -> dict[str, Any]:
         """The further options of the methods; one that none of them has is an error."""
-        each = next((each for each in self.keywords if isinstance(each.how, Further)), None)
+        each = next((each for each in self.keywords if isinstance(each.how, FurtherSettings)), None)
         if each is None:
             further.refuse_rest(self.given, type(self.how.metric))
             return {}

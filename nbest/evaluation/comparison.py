@@ -46,27 +46,28 @@ class Compared:
     best: str
 
 
+_SAMPLES = 10000  # of a permutation test
+
+
 def compare(
     dev: NBest,
     test: NBest,
     methods: Sequence[str],
     *,
-    heldout: NBest | None = None,
-    holdout: float = 0.25,
+    heldout: NBest | float = 0.25,
     settings: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     common: Mapping[str, Any] | None = None,
     seed: int = 1,
-    samples: int = 10000,
     progress: Callable[[int, int], None] | None = None,
 ) -> Compared:
     """Train each method on dev, choose its settings (and the method) on held-out data, report test once.
 
-    Without `heldout` that share `holdout` of dev is held out. `settings` lists what a method may choose from (default
+    `heldout` may be a share of dev, which is then held out. `settings` lists what a method may choose from (default
     `SETTINGS`), `common` keywords go to every trainer that has them (`threads`, `seed`).
     p-values are of paired permutation tests on test against the first hypothesis of each list.
     """
-    if heldout is None:
-        dev, heldout = split(dev, 1.0 - holdout, seed)
+    if isinstance(heldout, float):
+        dev, heldout = split(dev, 1.0 - heldout, seed)
     kinds = {name: look_up(TRAINERS, name, "method") for name in methods}
     choices = {name: tuple((settings or SETTINGS).get(name, ({},))) for name in methods}
     total, done = sum(len(options) for options in choices.values()), 0
@@ -80,9 +81,7 @@ def compare(
             if progress is not None:
                 progress(done, total)
         pick = max(range(len(fitted)), key=lambda i: sign * fitted[i][0].scores_["heldout"])
-        rows.append(
-            _row(name, fitted[pick][0], test, sum(f[1] for f in fitted), settings=choices[name][pick], samples=samples)
-        )
+        rows.append(_row(name, fitted[pick][0], test, sum(f[1] for f in fitted), settings=choices[name][pick]))
     best = max(rows[1:], key=lambda row: sign * (row.heldout or 0.0), default=rows[0]).name
     rows.append(_fixed("oracle", (dev, heldout, test), corpus_oracle))
     return Compared(signature_of(dev), tuple(rows), best)
@@ -103,11 +102,11 @@ def _fit(kind: type, options: Mapping[str, Any], dev: NBest, heldout: NBest) -> 
     return model, time.perf_counter() - begin
 
 
-def _row(name: str, model: LogLinear, test: NBest, seconds: float, settings: Mapping[str, Any], samples: int) -> Row:
+def _row(name: str, model: LogLinear, test: NBest, seconds: float, settings: Mapping[str, Any]) -> Row:
     choice = model.predict(test)
     stats, metric = test.need_stats()
     filled = test.lengths > 0
-    tested = permutation(metric, stats[first_choice(test)[filled]], stats[choice[filled]], samples=samples)
+    tested = permutation(metric, stats[first_choice(test)[filled]], stats[choice[filled]], samples=_SAMPLES)
     return Row(
         name,
         model.scores_["dev"],

@@ -14,7 +14,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about
-from nbest.studies.keywords import Further, Given, StudyLists
+from nbest.studies.keywords import FurtherSettings, Given, StudyLists
 from nbest.trainers.sparse.msr import MSR, MSR2
 
 METHODS = {"msr": MSR, "msr2": MSR2}
@@ -54,7 +54,7 @@ def alpha(
     methods: Annotated[Sequence[str], Given("msr, msr2 or both.")] = ("msr", "msr2"),
     points: int = 100,
     settings: Annotated[
-        Mapping[str, Any] | None, Further("methods", "--limit 500, --window 200, --smoothing 0.05")
+        Mapping[str, Any] | None, FurtherSettings("methods", "--limit 500, --window 200, --smoothing 0.05")
     ] = None,
     threads: int | None = None,
     progress: Progress = None,

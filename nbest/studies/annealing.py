@@ -13,7 +13,7 @@ from nbest.report.charts import LineChart, Series, Ticks
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, GAMMA, PALE, label
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.keywords import Further, Given, Seed
+from nbest.studies.keywords import FurtherSettings, Given, Seed
 
 _FOREVER = 10**9  # steps without a gain on held-out lists: the whole path is wanted
 
@@ -76,7 +76,7 @@ def annealing(
     t0: Annotated[Sequence[float], Given("Temperatures to start from: NUMBER,NUMBER.")] = (0.125, 1.0, 8.0),
     methods: Annotated[Sequence[str], Given("Methods to compare with: NAME,NAME.")] = ("mert",),
     settings: Annotated[
-        Mapping[str, Any] | None, Further("risk", "--cooling 0.7, --t1 0.01, --schedule gamma, --order 1")
+        Mapping[str, Any] | None, FurtherSettings("risk", "--cooling 0.7, --t1 0.01, --schedule gamma, --order 1")
     ] = None,
     seed: Seed = 1,
     threads: int | None = None,

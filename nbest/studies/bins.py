@@ -16,7 +16,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.keywords import Further, Given, Seed, StudyLists
+from nbest.studies.keywords import FurtherSettings, Given, Seed, StudyLists
 
 PRIOR: dict[str, dict[str, Any]] = {"softbleu": {"variance": 1.0}}
 """What keeps the many weights of bins in bounds, for methods whose default is no prior."""
@@ -59,7 +59,7 @@ def bins(
     count: Annotated[int, Given("Bins of each feature.", ("--bins",), least=1)] = 20,
     soft: Annotated[bool, Given("Bins that overlap.")] = False,
     features: Annotated[Sequence[str] | None, Given("Features to bin: NAME,NAME (all).")] = None,
-    settings: Annotated[Mapping[str, Any] | None, Further("method", "--variance 0.5, --iterations 50")] = None,
+    settings: Annotated[Mapping[str, Any] | None, FurtherSettings("method", "--variance 0.5, --iterations 50")] = None,
     seed: Seed = 1,
     threads: int | None = None,
     progress: Progress = None,

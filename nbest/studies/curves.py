@@ -13,7 +13,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.keywords import Further, Given, Seed, StudyLists
+from nbest.studies.keywords import FurtherSettings, Given, Seed, StudyLists
 from nbest.trainers import TRAINERS
 
 _GREY = "#888888"
@@ -58,7 +58,7 @@ def curves(
     ],
     *,
     method: Annotated[str, Given("A method of nbest tune.", ("--method", "-M"))] = "risk",
-    settings: Annotated[Mapping[str, Any] | None, Further("method", "--k 50, --variance 0.5")] = None,
+    settings: Annotated[Mapping[str, Any] | None, FurtherSettings("method", "--k 50, --variance 0.5")] = None,
     seed: Seed = 1,
     threads: int | None = None,
     progress: Progress = None,

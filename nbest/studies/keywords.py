@@ -33,7 +33,7 @@ class StudyLists:
 
 
 @dataclass(frozen=True)
-class Further:
+class FurtherSettings:
     """Settings that the command takes from further options: of a method, or of those that a keyword names.
 
     `examples` are such options, for --help.

@@ -15,7 +15,7 @@ from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.keywords import Further, Given, Methods, Seed
+from nbest.studies.keywords import FurtherSettings, Given, Methods, Seed
 
 _FEWEST = 10  # segments of the smallest default subset
 
@@ -64,7 +64,7 @@ def learning(
     sizes: Annotated[Sequence[int] | None, Given("Segments to train on: N,N (default: halves).")] = None,
     repeats: Annotated[int, Given("Random subsets of each size.", least=1)] = 3,
     settings: Annotated[
-        Mapping[str, Mapping[str, Any]] | None, Further("methods", "--restarts 5, --variance 0.5")
+        Mapping[str, Mapping[str, Any]] | None, FurtherSettings("methods", "--restarts 5, --variance 0.5")
     ] = None,
     seed: Seed = 1,
     threads: int | None = None,

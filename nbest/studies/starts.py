@@ -19,7 +19,7 @@ from nbest.report.charts import Histogram
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures
-from nbest.studies.keywords import Further, Given, Methods, Seed
+from nbest.studies.keywords import FurtherSettings, Given, Methods, Seed
 
 ONE_START: dict[str, dict[str, Any]] = {"mert": {"restarts": 0, "hops": 0}}
 """What makes a method climb from the given start alone."""
@@ -68,7 +68,7 @@ def starts(
     count: Annotated[int, Given("Corners to start from, all if there are fewer.", least=1)] = 200,
     feature: Annotated[str | None, Given("Show the weights of this feature too.")] = None,
     settings: Annotated[
-        Mapping[str, Mapping[str, Any]] | None, Further("methods", "--iterations 50, --variance 0.5")
+        Mapping[str, Mapping[str, Any]] | None, FurtherSettings("methods", "--iterations 50, --variance 0.5")
     ] = None,
     seed: Seed = 1,
     threads: int | None = None,
