@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +30,7 @@ from nbest.lm.mixture import Mixture, Sides, sides_of
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import lm_arrays
 from nbest.model.loglinear import LogLinear
-from nbest.systems.base import SILENT, Listener, Progress, System, limits_of
+from nbest.systems.base import SILENT, Listener, Progress, System, counter, limits_of
 from nbest.systems.converter.dictionary import Dictionary
 from nbest.systems.converter.lattice import kinds_of, run_of, word_options
 from nbest.systems.converter.search import FEATURES, ConverterForest, search_lattice
@@ -98,15 +97,11 @@ class Converter(System):
         how, values = limits_of(ConverterSearch, search), self._values(weights)
         kana = ["".join((fold(text) if how.folded else text).split()) for text in texts]
         limits = (how.beam or 0, np.inf if how.margin is None else float(how.margin))
-        done, lock = 0, Lock()
+        tell = counter(progress, len(kana))
 
         def one(i: int) -> ConverterForest:
-            nonlocal done
             part = self._part(kana[i], values, limits, how.longest_run)
-            with lock:
-                done += 1
-                if progress is not None:
-                    progress(done, len(kana))
+            tell(1)
             return part
 
         parts = each(one, range(len(kana)), threads)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from nbest.base.types import Floats, Ints
 from nbest.compute.parallel import each
 from nbest.corpus import Forests
 from nbest.formats.conllu import NO_HEAD, Sentence, read_conllu
-from nbest.systems.base import SILENT, Listener, Progress, System, limits_of
+from nbest.systems.base import SILENT, Listener, Progress, System, counter, limits_of
 from nbest.systems.parser.forest import ParserForest, forest, joined_forests
 from nbest.systems.parser.labels import LabelOptions
 from nbest.systems.parser.report import attachment
@@ -95,10 +94,9 @@ class Parser(System):
         values = self._values(self.weights if weights is None else weights)
         limits = limits_of(ParserSearch, search)
         offsets, atoms, tags = self.vocabulary.encode(sentences)
-        done, lock = 0, Lock()
+        tell = counter(progress, len(sentences))
 
         def chunk(low: int) -> list[ParserForest]:
-            nonlocal done
             high = min(low + _CHUNK, len(sentences))
             parts = []
             for i in range(low, high):
@@ -106,10 +104,7 @@ class Parser(System):
                 parts.append(
                     forest(self, atoms[rows], tags[rows], values, limits.labels_an_arc, arc_floor=limits.arc_floor)
                 )
-            with lock:
-                done += high - low
-                if progress is not None:
-                    progress(done, len(sentences))
+            tell(high - low)
             return parts
 
         parts = [part for some in each(chunk, range(0, len(sentences), _CHUNK), threads) for part in some]

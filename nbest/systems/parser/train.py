@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import each
 from nbest.formats.conllu import Sentence
+from nbest.systems.base import counter
 from nbest.systems.parser.eisner import inside_trees, marginals
 from nbest.systems.parser.labels import LabelOptions, arc_options, label_options
 from nbest.systems.parser.parser import Parser
@@ -67,7 +67,7 @@ def train_parser(
     options = _options(bank, vocabulary.tag_count, len(labels))
     templates = templates_of(list(views.values()))
     tables = np.empty((len(views), (1 << how.arc_bits) + (len(labels) << how.label_bits)), np.float32)
-    report = _counted(progress, len(views) * how.epochs)
+    report = counter(progress, len(views) * how.epochs)
 
     def one(expert: int) -> None:
         own = templates[templates[:, 0] == expert]
@@ -88,19 +88,6 @@ def _known_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     if strange is not None:
         raise ParameterError(f"train_parser has no setting {strange!r}; {_known(known, strange)}")
     return settings
-
-
-def _counted(progress: Callable[[int, int], Any] | None, total: int) -> Callable[[], None]:
-    done, lock = 0, Lock()
-
-    def report() -> None:
-        nonlocal done
-        with lock:
-            done += 1
-            if progress is not None:
-                progress(done, total)
-
-    return report
 
 
 def _treebank(sentences: Sequence[Sentence], vocabulary: Vocabulary, labels: Sequence[str]) -> _Treebank:
@@ -129,7 +116,7 @@ def _trained(
     tags: int,
     how: ParserTraining,
     expert: int,
-    report: Callable[[], None],
+    report: Callable[[int], None],
 ) -> Floats:
     """[arc_size + rows * L] the weights of one expert."""
     arc_size, rows = 1 << how.arc_bits, 1 << how.label_bits
@@ -140,7 +127,7 @@ def _trained(
         _pass(order, bank, (options, templates), sizes, (how.rate, how.l2), state=state)
         if not np.isfinite(state[:, WEIGHT]).all():
             raise ParameterError(f"'rate' of train_parser is too large, got {how.rate}: the weights are no numbers")
-        report()
+        report(1)
     return state[:, WEIGHT]
 
 

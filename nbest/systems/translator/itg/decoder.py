@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from nbest.compute.parallel import each
 from nbest.corpus import Forests
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import lm_arrays
+from nbest.systems.base import counter
 from nbest.systems.translator.itg.chart import decode_sentence
 from nbest.systems.translator.itg.cube import INVERTED, MONOTONE, ItgSearch
 from nbest.systems.translator.itg.emit import (
@@ -97,15 +97,11 @@ class ItgDecoder:
         for name, rows in (("ids", ids), ("sources", sources)):
             if rows is not None and len(rows) != len(sentences):
                 raise ParameterError(f"'{name}' of Decoder.forests must have {len(sentences)} entries, got {len(rows)}")
-        done, lock = 0, Lock()
+        tell = counter(progress, len(sentences))
 
         def one(i: int) -> ItgForest:
-            nonlocal done
             part = self._forest(sentences[i], values, symbols, ids[i])
-            with lock:
-                done += 1
-                if progress is not None:
-                    progress(done, len(sentences))
+            tell(1)
             return part
 
         parts = each(one, range(len(sentences)), threads)
