@@ -110,9 +110,8 @@ class Loop:
         """The directory to work in; first weights and sets of segments."""
         sets = {"dev": dev, **({} if heldout is None else {"heldout": heldout})}
         first = self._first_weights()
-        with self.place.opened(self._described(first, sets), {"versions": versions()}, resume=resume) as changes:
-            for change in changes:
-                self.say(f"warning: {change}")
+        noted = {"versions": versions()}
+        with self.place.opened(self._described(first, sets), noted, resume=resume, say=self.say):
             self.place.check_all()
             yield first, sets
 

@@ -116,9 +116,7 @@ class Run:
         check_packages([step for step in chosen if self.seconds(step.name) is None])
         settings = {"paper": paper.name, "quick": self.quick, "seed": self.seed}
         noted = {"data": str(self.data.resolve()), "systems": str(self.base.resolve()), "versions": versions()}
-        with self.place.opened(settings, noted, resume=resume) as changes:
-            for change in changes:
-                self.say(f"warning: {change}")
+        with self.place.opened(settings, noted, resume=resume, say=self.say):
             make_folder(self.base, "--systems")
             self.place.do_all(chosen, steps, say=self.say, after=lambda: self._report(paper, steps))
 

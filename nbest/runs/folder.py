@@ -103,8 +103,10 @@ class RunFolder:
     # opening -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def opened(self, settings: Mapping[str, Any], noted: Mapping[str, Any], *, resume: bool) -> Iterator[list[str]]:
-        """The directory, made or checked, to work in; messages about what changed since the run was begun.
+    def opened(
+        self, settings: Mapping[str, Any], noted: Mapping[str, Any], *, resume: bool, say: Say
+    ) -> Iterator[None]:
+        """The directory, made or checked, to work in.
 
         `settings` have to be the same for a run to be resumed, what else is `noted` is only said where it differs.
         """
@@ -118,10 +120,11 @@ class RunFolder:
             if begun is None:
                 now = time.strftime("%Y-%m-%d %H:%M:%S %z")
                 write_record(self.path / self.about, {**wanted, **also, "begun": now})
-            changes = [] if begun is None else self._compared(begun, wanted, also)
+            else:
+                self._compare(begun, wanted, also, say)
             if self.shared:
                 lock.share()
-            yield changes
+            yield
 
     @contextmanager
     def working(self) -> Iterator[Lock]:
@@ -156,17 +159,16 @@ class RunFolder:
         content = self.read(self.path / self.about)
         return content if self.shared or self._holds_any() else None
 
-    def _compared(self, begun: dict[str, Any], wanted: dict[str, Any], also: dict[str, Any]) -> list[str]:
+    def _compare(self, begun: dict[str, Any], wanted: dict[str, Any], also: dict[str, Any], say: Say) -> None:
         for key in wanted:
             if begun.get(key) != wanted[key]:
                 was = f"{key} {_short(begun.get(key))}, now it is {_short(wanted[key])}"
                 raise ParameterError(
                     f"the run in {self.path} was begun with {was}; resume with the same, or name another directory"
                 )
-        changed = [key for key in also if key in begun and begun[key] != also[key]]
-        return [
-            f"the run was begun with {key} {begun[key]}, now it is {also[key]}; results may differ" for key in changed
-        ]
+        for key, now in also.items():
+            if begun.get(key, now) != now:
+                say(f"warning: the run was begun with {key} {begun[key]}, now it is {now}; results may differ")
 
     def _tidy(self) -> None:
         """Remove what is half-made; a folder that was moved away for its successor is put back."""

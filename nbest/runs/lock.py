@@ -6,7 +6,6 @@ import errno
 import os
 import socket
 from pathlib import Path
-from types import TracebackType
 
 from nbest.base.errors import FormatError
 
@@ -33,9 +32,7 @@ class Lock:
             raise FormatError(self.path, None, f"cannot be written: {error.strerror}") from None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def take(self) -> bool:

@@ -32,6 +32,11 @@ def writing(folder: Path, calls: list[str], name: str, **options: Any) -> Step:
     return Step(name, work, makes=(f"{name}.txt",), **options)
 
 
+def opened(place: RunFolder, said: list[str] | None = None, resume: bool = False, **settings: Any) -> Any:
+    said = [] if said is None else said
+    return place.opened(settings, {"versions": "a"}, resume=resume, say=said.append)
+
+
 def flip(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[0] ^= 1
@@ -41,8 +46,7 @@ def flip(path: Path) -> None:
 def test_a_step_is_done_once_and_its_result_is_on_disk(tmp_path: Path) -> None:
     calls: list[str] = []
     place = RunFolder(tmp_path / "run")
-    with place.opened({"size": 3}, {}, resume=False) as changes:
-        assert changes == []
+    with opened(place, size=3):
         first = place.do(writing(place.path, calls, "one"))
         assert place.do(writing(place.path, calls, "one")) == first
     assert calls == ["one"]
@@ -105,20 +109,18 @@ def test_a_whole_folder_is_there_or_not(tmp_path: Path) -> None:
 
 
 def test_other_settings_are_refused_by_name_and_other_versions_said(tmp_path: Path) -> None:
-    place = RunFolder(tmp_path / "run")
-    with place.opened({"seed": 1}, {"versions": "a"}, resume=False):
+    place, said = RunFolder(tmp_path / "run"), list[str]()
+    with opened(place, said, seed=1):
         pass
-    with place.opened({"seed": 2}, {"versions": "a"}, resume=False):  # nothing was done: nothing is lost
+    with opened(place, said, seed=2):  # nothing was done: nothing is lost
         place.do(Step("x", dict))
-    with pytest.raises(ParameterError, match=r"holds a run; resume it"), place.opened({"seed": 2}, {}, resume=False):
+    with pytest.raises(ParameterError, match=r"holds a run; resume it"), opened(place, said, seed=2):
         pass
-    with (
-        pytest.raises(ParameterError, match="begun with seed 2, now it is 3"),
-        place.opened({"seed": 3}, {}, resume=True),
-    ):
+    with pytest.raises(ParameterError, match="begun with seed 2, now it is 3"), opened(place, said, True, seed=3):
         pass
-    with place.opened({"seed": 2}, {"versions": "b"}, resume=True) as changes:
-        assert changes == ["the run was begun with versions a, now it is b; results may differ"]
+    assert said == []
+    with place.opened({"seed": 2}, {"versions": "b"}, resume=True, say=said.append):
+        assert said == ["warning: the run was begun with versions a, now it is b; results may differ"]
 
 
 def test_what_was_left_half_made_goes(tmp_path: Path) -> None:
@@ -217,7 +219,7 @@ def test_a_step_that_another_process_did_meanwhile_is_not_done_again(tmp_path: P
         RunFolder(tmp_path / "run", shared=True).do(writing(place.path, calls, "second"))
         return {}
 
-    with place.opened({}, {}, resume=False):
+    with opened(place):
         steps = [Step("first", first, 1.0), writing(place.path, calls, "second", minutes=1.0)]
         place.do_all(steps, steps, say=lambda line: None, after=lambda: None)
     assert calls == ["second"]
@@ -238,7 +240,7 @@ def test_where_there_are_no_locks_work_goes_on(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr("fcntl.flock", none)
     place = RunFolder(tmp_path / "run", shared=True)
-    with place.opened({}, {}, resume=False):
+    with opened(place):
         assert place.do(Step("x", lambda: {"value": 1})) == {"value": 1}
 
 
