@@ -5,8 +5,7 @@ A pass is one call of `Executor.map`; what it is given and what it may rely on i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from itertools import count
@@ -111,15 +110,22 @@ def current() -> Executor:
     return _current.get()
 
 
-@contextmanager
-def using(executor: Executor) -> Iterator[Executor]:
-    """Let an executor run all passes inside, and kernels use as many threads as it says."""
-    token = _current.set(executor)
-    try:
-        with parallel.default_threads(executor.workers):
-            yield executor
-    finally:
-        _current.reset(token)
+class using:  # noqa: N801 - it is used as a function
+    """Let an executor run all passes inside, and kernels use as many threads as it says.
+
+    with using(Threads(2)): ...
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+
+    def __enter__(self) -> Executor:
+        self.before = _current.set(self.executor), parallel.wanted.set(self.executor.workers)
+        return self.executor
+
+    def __exit__(self, *error: object) -> None:
+        _current.reset(self.before[0])
+        parallel.wanted.reset(self.before[1])
 
 
 def executor_of(threads: int | None) -> Executor:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, TypeVar
@@ -25,7 +24,9 @@ from nbest.compute.compilation import kernel
 T = TypeVar("T")
 R = TypeVar("R")
 
-_wanted: ContextVar[int | None] = ContextVar("wanted", default=None)  # threads where a call does not say how many
+wanted: ContextVar[int | None] = ContextVar("wanted", default=None)
+"""How many threads are used where a call does not say it; None for all cores."""
+
 _share: ContextVar[int | None] = ContextVar("share", default=None)  # threads that one thread of a pool may use
 
 
@@ -39,11 +40,11 @@ def most(low, high, offsets):
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads to use; None means as many as `default_threads` says, else all cores we may run on.
+    """The number of threads to use; None means as many as `wanted` says, else all cores we may run on.
 
     On a thread of a pool at most those that are left over for it.
     """
-    threads = _wanted.get() if threads is None else threads
+    threads = wanted.get() if threads is None else threads
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads < 1:
@@ -51,37 +52,42 @@ def thread_count(threads: int | None) -> int:
     return min(threads, _share.get() or threads)
 
 
-@contextmanager
-def default_threads(threads: int | None) -> Iterator[None]:
-    """How many threads to use inside where a call does not say it."""
-    token = _wanted.set(threads)
-    try:
-        yield
-    finally:
-        _wanted.reset(token)
-
-
 def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> list[R]:
     """`[function(x) for x in items]`, in order, on several threads.
 
     Called on one of them, it uses those that are left over: in turn where there are none.
     """
-    items, free = list(items), thread_count(threads)
+    items = list(items)
+    free = thread_count(threads) if len(items) > 1 else 1
     workers = min(free, len(items))
     if workers <= 1:
         return [function(item) for item in items]
 
-    def work(item: T) -> R:
+    results: dict[int, R] = {}
+    errors: dict[int, BaseException] = {}
+    todo = iter(range(len(items)))  # shared: each thread takes the next one
+
+    def work() -> None:
         _share.set(free // workers)
-        return function(item)
+        for place in todo:
+            try:
+                results[place] = function(items[place])
+            except BaseException as error:
+                errors[place] = error
+                for _ in todo:  # nothing more is begun
+                    pass
 
     pool = _pool(workers, os.getpid(), 0 if _share.get() is None else threading.get_ident())
-    waiting = [pool.submit(copy_context().run, work, item) for item in items]
+    jobs = [pool.submit(copy_context().run, work) for _ in range(workers)]
     try:
-        return [job.result() for job in waiting]
+        for job in jobs:
+            job.result()
     finally:
-        for job in waiting:  # those that wait behind one that failed
-            job.cancel()
+        for _ in todo:  # where the caller is interrupted nothing more is begun
+            pass
+    if errors:
+        raise errors[min(errors)]
+    return [results[place] for place in range(len(items))]
 
 
 @cache
@@ -94,6 +100,9 @@ def _pool(workers: int, process: int, owner: int) -> ThreadPoolExecutor:
 def over_ranges(function: Callable[[int, int], Any], offsets: Ints, threads: int | None = None) -> None:
     """Call `function(low, high)` on ranges of segments that share the items evenly and cover all of them."""
     workers = thread_count(threads)
+    if workers == 1 and len(offsets) > 1:
+        function(0, len(offsets) - 1)
+        return
     goals = offsets[0] + (offsets[-1] - offsets[0]) * np.arange(workers + 1) // workers
     cuts = np.searchsorted(offsets, goals)
     cuts[0], cuts[-1] = 0, len(offsets) - 1

@@ -76,13 +76,12 @@ class ListColumns(Columns):
     def pieces(self, scores: Floats, direction: Floats, bounds: tuple[float, float]) -> Pieces:
         """Of all x, whatever the bounds: most breakpoints are within."""
         lists, own = (self.offsets, self.longest, self.stats), self.own(scores)
-        edges = np.linspace(0, len(self.offsets) - 1, parallel.thread_count(None) + 1).astype(np.int64)
-        return _joined(
-            parallel.each(
-                lambda ends: breakpoints(self.columns, own, direction, lists, ends),
-                list(zip(edges[:-1], edges[1:], strict=True)),
-            )
-        )
+        count, threads = len(self.offsets) - 1, parallel.thread_count(None)
+        if threads == 1:
+            return breakpoints(self.columns, own, direction, lists, (0, count))
+        edges = np.linspace(0, count, threads + 1).astype(np.int64)
+        ranges = zip(edges[:-1], edges[1:], strict=True)
+        return _joined(parallel.each(lambda ends: breakpoints(self.columns, own, direction, lists, ends), ranges))
 
 
 class Lines:

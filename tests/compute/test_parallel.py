@@ -42,3 +42,16 @@ def test_thread_count():
     for bad in (0, -1):
         with pytest.raises(ParameterError, match=f"'threads' must be >= 1, got {bad}"):
             thread_count(bad)
+
+
+def test_the_first_exception_comes_through_and_little_is_begun_after_it():
+    begun = []
+
+    def fail(x):
+        begun.append(x)
+        raise KeyError(x)
+
+    with pytest.raises(KeyError, match="0"):
+        each(fail, range(1000), 4)
+    assert len(begun) <= 8
+    assert each(lambda x: x, range(3), 4) == [0, 1, 2]
