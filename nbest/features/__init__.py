@@ -92,7 +92,7 @@ def fit_recipes(corpus: Corpus, wanted: Iterable[Mapping[str, Any]]) -> tuple[di
     need_corpus("fit_recipes", "corpus", corpus)
     recipes: list[dict[str, Any]] = []
     for want in wanted:
-        lists = _lists("fit_recipes", corpus)
+        lists = _lists(corpus)
         recipe = dict(want)
         if recipe["kind"] in FITTED:
             options = {key: value for key, value in recipe.items() if key != "kind"}
@@ -106,9 +106,8 @@ def fit_recipes(corpus: Corpus, wanted: Iterable[Mapping[str, Any]]) -> tuple[di
     return tuple(recipes)
 
 
-def _lists(owner: str, corpus: Corpus) -> NBest:
+def _lists(corpus: Corpus) -> NBest:
     """The lists that columns can be added to; edges of a forest have no whole texts."""
-    need_corpus(owner, "corpus", corpus)
     return need_lists(corpus, "--add computes features of whole texts, which edges of a forest do not have")
 
 
@@ -128,7 +127,7 @@ def apply_recipes(corpus: C, recipes: Iterable[Mapping[str, Any]]) -> C:
     """The lists with the columns of these recipes, in their order; they keep the recipes."""
     need_corpus("apply_recipes", "corpus", corpus)
     for recipe in recipes:
-        _lists("apply_recipes", corpus)
+        _lists(corpus)
         check_recipe(recipe)
         options = {key: value for key, value in recipe.items() if key != "kind"}
         try:
