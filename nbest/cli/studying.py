@@ -203,18 +203,19 @@ class _Call:
 
     def _corpora(self) -> dict[str, Any]:
         """The lists or forests of the command, and those that are held out."""
-        first, second = self.keywords[:2]
+        first, *others = self.keywords
         source = Source(self.paths, self.options.refs, self.options.format)
         if first.kind is Forests:
             corpus = self.how.measured(read_corpus(source, self.console))
             return {first.name: as_forests(corpus)}
         sets: list[NBest] = [self.how.measured(read_lists(source, self.console))]
-        if second.name == "heldout":
-            sets = self._with_held_out(sets[0], required=second.default is inspect.Parameter.empty)
+        held_out = next((each for each in others[:1] if each.name == "heldout"), None)
+        if held_out is not None:
+            sets = self._with_held_out(sets[0], required=held_out.default is inspect.Parameter.empty)
         if isinstance(first.how, StudyLists) and first.how.add:
             added = fit_recipes(sets[0], wanted(self.options.add))
             sets = [columns(corpus, added, None, None) for corpus in sets]
-        return dict(zip((first.name, second.name), sets, strict=False))
+        return dict(zip((first.name, "heldout"), sets, strict=False))
 
     def _with_held_out(self, dev: NBest, *, required: bool) -> list[NBest]:
         """Dev and held-out lists, the latter from their own file or split off."""
