@@ -158,9 +158,11 @@ class _Call:
         values = {each.name: self._value(each) for each in self.keywords if isinstance(each.how, Given)}
         values |= self._settings()
         values |= self._corpora()
-        values["threads"] = self.options.threads
+        study = STUDIES[self.name]
         with self.console.progress(f"study {self.name}") as update, self.console.convergence():
-            found = STUDIES[self.name](**values, progress=update)
+            general = {"threads": self.options.threads, "progress": update}
+            takes = inspect.signature(study).parameters
+            found = study(**values, **{name: value for name, value in general.items() if name in takes})
         data, image = found.write(self.output)
         self.console.say(f"wrote {data} ({len(found.rows)} rows) and {image}")
 
