@@ -42,7 +42,7 @@ class Sizes(Study):
 def sizes(dev: Annotated[NBest, StudyLists()]) -> Sizes:
     """How many hypotheses each list has."""
     rows = [{"segment": i, "hypotheses": int(size)} for i, size in enumerate(dev.lengths)]
-    return Sizes(about(dev), tuple(rows))
+    return Sizes(**about(dev), settings={}, rows=tuple(rows))
 '''
 PAPER = '''
 """A paper of one step."""
