@@ -73,6 +73,12 @@ class Registry(MutableMapping[str, T], Generic[T]):
         """The thing of this name, or a `ParameterError` that lists the known names and the nearest."""
         return look_up(self, name, self.kind)
 
+    def summary(self, name: str) -> str:
+        """The first paragraph of the docstring of a thing, on one line; what is not imported yet is only looked at."""
+        thing = self._all()[name]
+        text = thing.__doc__ if not isinstance(thing, str) else _docstring(self._room, thing)
+        return " ".join((text or "").strip().partition("\n\n")[0].split())
+
     def added(self) -> dict[str, str]:
         """The names that other packages have added, and which package."""
         self._all()
@@ -106,3 +112,18 @@ class Registry(MutableMapping[str, T], Generic[T]):
             owners[point.name] = package
             found.append((package, point))
         return found
+
+
+def _docstring(room: str, place: str) -> str | None:
+    """The docstring at "module:name", out of the file of the module."""
+    import ast
+    from importlib.util import find_spec
+
+    module, _, name = place.partition(":")
+    spec = find_spec(f"{room}.{module}")
+    assert spec is not None
+    assert spec.origin is not None
+    with open(spec.origin, encoding="utf-8") as file:
+        body = ast.parse(file.read()).body
+    found = (each for each in body if isinstance(each, ast.FunctionDef | ast.ClassDef) and each.name == name)
+    return ast.get_docstring(next(found))

@@ -22,15 +22,24 @@ class _Studies(TyperGroup):
         return list(STUDIES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        from nbest.cli.studying import command_of
+        """A command as the list of all shows it: nothing of the study is imported."""
         from nbest.studies import STUDIES
 
-        if cmd_name not in STUDIES:
-            return None
-        made = c.group(cmd_name, "")
-        c.add_command(made, cmd_name, command_of(cmd_name))
-        info = made.registered_commands[0]
-        return typer.main.get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
+        return typer.core.TyperCommand(cmd_name, help=STUDIES.summary(cmd_name)) if cmd_name in STUDIES else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is run, with its options."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and _made(str(name)), rest
+
+
+def _made(name: str) -> Any:
+    from nbest.cli.studying import command_of
+
+    made = c.group(name, "")
+    c.add_command(made, name, command_of(name))
+    info = made.registered_commands[0]
+    return typer.main.get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
 
 
 app = c.group(

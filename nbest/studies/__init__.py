@@ -4,61 +4,33 @@ Each is a function of lists (`path`: of forests) that returns rows and a picture
 Adding one is one file and one line of `STUDIES`: the command is made of its signature (`nbest.studies.keywords`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from nbest.base.registry import Registry
-from nbest.studies.alpha import Alpha, alpha
-from nbest.studies.annealing import Annealing, annealing
-from nbest.studies.base import Study
-from nbest.studies.bins import BinWeights, bins
-from nbest.studies.consensus import Consensus, consensus
-from nbest.studies.curves import Curves, curves
-from nbest.studies.learning import Learning, learning
-from nbest.studies.path import Path, path
-from nbest.studies.sharpness import Sharpness, sharpness
-from nbest.studies.starts import Starts, starts
-from nbest.studies.surface import Surface, surface
+
+if TYPE_CHECKING:
+    from nbest.studies.base import Study
 
 STUDIES: Registry[Callable[..., Study]] = Registry(
     "study",
     {
-        "alpha": alpha,
-        "annealing": annealing,
-        "bins": bins,
-        "consensus": consensus,
-        "learning": learning,
-        "path": path,
-        "settings": curves,
-        "sharpness": sharpness,
-        "starts": starts,
-        "surface": surface,
+        "alpha": "alpha:alpha",
+        "annealing": "annealing:annealing",
+        "bins": "bins:bins",
+        "consensus": "consensus:consensus",
+        "learning": "learning:learning",
+        "path": "path:path",
+        "settings": "curves:curves",
+        "sharpness": "sharpness:sharpness",
+        "starts": "starts:starts",
+        "surface": "surface:surface",
     },
     group="nbest.studies",
     room=__name__,
 )
-"""Studies by the name used on the command line."""
+"""Studies by the name used on the command line; a module is imported when its study is asked for."""
 
-__all__ = [
-    "STUDIES",
-    "Alpha",
-    "Annealing",
-    "BinWeights",
-    "Consensus",
-    "Curves",
-    "Learning",
-    "Path",
-    "Sharpness",
-    "Starts",
-    "Study",
-    "Surface",
-    "alpha",
-    "annealing",
-    "bins",
-    "consensus",
-    "curves",
-    "learning",
-    "path",
-    "sharpness",
-    "starts",
-    "surface",
-]
+__all__ = ["STUDIES"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,12 @@ def test_a_name_that_is_taken_is_an_error_each_time(plugin, name: str, owner: st
         with pytest.raises(ParameterError, match=f"the test {name!r} of .* has a name that is taken by ({owner})"):
             list(tests)
     assert tests["given"] is len
+
+
+def test_summaries_do_not_import() -> None:
+    program = (
+        "import sys\nfrom nbest.studies import STUDIES\nfound = STUDIES.summary('surface')\n"
+        "assert 'nbest.studies.surface' not in sys.modules\n"
+        "assert STUDIES['surface'].__doc__.startswith(found[:40]), found\nassert STUDIES.summary('surface') == found"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -6,7 +6,7 @@ import pytest
 
 from nbest.base.errors import ParameterError
 from nbest.decisions import first
-from nbest.studies import curves
+from nbest.studies.curves import curves
 from nbest.testing import toy_lists
 from nbest.trainers import LowDim, MaxLikelihood
 

@@ -18,21 +18,19 @@ from nbest.features import Bins, seed_weights
 from nbest.forests.derivations import forests_of
 from nbest.formats.bundled import lists
 from nbest.model.loglinear import LogLinear
-from nbest.studies import (
-    STUDIES,
-    Study,
-    alpha,
-    annealing,
-    bins,
-    consensus,
-    curves,
-    learning,
-    path,
-    sharpness,
-    starts,
-    surface,
-)
+from nbest.studies import STUDIES
+from nbest.studies.alpha import alpha
+from nbest.studies.annealing import annealing
+from nbest.studies.base import Study
+from nbest.studies.bins import bins
+from nbest.studies.consensus import consensus
+from nbest.studies.curves import curves
 from nbest.studies.expected import Expected
+from nbest.studies.learning import learning
+from nbest.studies.path import path
+from nbest.studies.sharpness import sharpness
+from nbest.studies.starts import starts
+from nbest.studies.surface import surface
 from nbest.testing import toy_lists
 
 MODEL = LogLinear({"first": 1.0, "second": 0.8, "third": -0.2})
