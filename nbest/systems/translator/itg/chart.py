@@ -53,8 +53,8 @@ def decode_sentence(words, limit, options, search):
             nodes, edges = _with_room(nodes, edges, made, more_nodes=most + 1, met=met, more_edges=new + most + 1)
             closed = start == 0 and size >= limit
             made, met = fill_span(
-                span, closed, cubes, (starts, counts), options,
-                search=search, nodes=nodes, edges=edges, made=made, met=met,
+                span, closed, cubes, starts, counts,
+                options=options, search=search, nodes=nodes, edges=edges, made=made, met=met,
             )  # fmt: skip
     top = span_number(0, words, limit, words)
     for at in range(starts[top], starts[top] + counts[top, 0]):

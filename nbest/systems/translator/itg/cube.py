@@ -73,27 +73,13 @@ class _Heap(NamedTuple):
     values: Floats  # [C, 3] score, estimate, log probability of the words completed
 
 
-class _Span(NamedTuple):
-    """What a span is filled from, and into."""
-
-    closed: bool  # whether nothing comes before its words
-    cubes: Ints  # [C, 3] left span, right span, orientation
-    starts: Ints  # [spans]
-    options: PhraseOptions
-    search: ItgSearch
-    nodes: Nodes
-    heap: _Heap
-    context: Ints  # room for the words of a query
-
-
 @kernel
-def fill_span(span, closed, cubes, spans, options, search, nodes, edges, made, met):
+def fill_span(span, closed, cubes, starts, counts, options, search, nodes, edges, made, met):
     """Make the nodes of a span, numbered from `made`, and their edges, from `met`; how many there are then.
 
-    `cubes` [C, 3] are (left span, right span, orientation), `spans` starts and counts: the nodes of span s are
-    `nodes.lists[starts[s]:]`, `counts[s]` of them. There must be room for `room(...)` nodes and edges.
+    `cubes` [C, 3] are (left span, right span, orientation); the nodes of span s are `nodes.lists[starts[s]:]`,
+    `counts[s]` of them. There must be room for `span_room(...)` nodes and edges.
     """
-    starts, counts = spans
     phrases = options.offsets[span + 1] - options.offsets[span]
     most, limit = span_room(cubes, counts, phrases, search)
     space = phrases + len(cubes) + 2 * limit
@@ -107,29 +93,59 @@ def fill_span(span, closed, cubes, spans, options, search, nodes, edges, made, m
     context = np.empty(2 * search.order + 1, np.int32)
     row = np.empty(2 * search.order - 2, np.int32)
     known = table_for(most)
-    filled = _Span(
-        closed=closed,
-        cubes=cubes,
-        starts=starts,
-        options=options,
-        search=search,
-        nodes=nodes,
-        heap=heap,
-        context=context,
-    )
-    size, seen = _start(span, filled)
+    size, seen = _start(span, closed, cubes, starts, options, search=search, nodes=nodes, heap=heap, context=context)
     first, last = made, met + limit
     while size and made < first + most and met < last:
         best = pop(heap.heap, size, heap.ranks)
         size -= 1
-        made, met = _take(best, filled, edges, (known, row), made, met=met)
+        made, met = _take(
+            best,
+            closed,
+            cubes,
+            starts,
+            options,
+            search=search,
+            nodes=nodes,
+            edges=edges,
+            heap=heap,
+            known=known,
+            row=row,
+            made=made,
+            met=met,
+        )
         cube, a, b = _place(heap.places, best)
         if cube < len(cubes):
             left, right, side = _lists(cubes[cube], search.normal)
             if a + 1 < counts[left, 0]:
-                size, seen = _offer(filled, cube, a + 1, b, size, seen=seen)
+                size, seen = _offer(
+                    cube,
+                    a + 1,
+                    b,
+                    closed,
+                    cubes,
+                    starts=starts,
+                    search=search,
+                    nodes=nodes,
+                    heap=heap,
+                    context=context,
+                    size=size,
+                    seen=seen,
+                )
             if b + 1 < counts[right, side]:
-                size, seen = _offer(filled, cube, a, b + 1, size, seen=seen)
+                size, seen = _offer(
+                    cube,
+                    a,
+                    b + 1,
+                    closed,
+                    cubes,
+                    starts=starts,
+                    search=search,
+                    nodes=nodes,
+                    heap=heap,
+                    context=context,
+                    size=size,
+                    seen=seen,
+                )
     starts[span] = first
     _sort(first, made, search, nodes, counts[span])
     return made, met
@@ -152,47 +168,57 @@ def _lists(cube, normal):
 
 
 @kernel
-def _start(span, filled):
+def _start(span, closed, cubes, starts, options, search, nodes, heap, context):
     """Put the phrases and the corners of the cubes on the heap; how many there are, and how many candidates."""
-    closed, cubes, _, options, search, _, heap, context = filled
     size = seen = zero = np.int64(0)  # literals would be types of their own and compile all that follows twice
     for option in range(options.offsets[span], options.offsets[span + 1]):
         row = options.targets[options.target_offsets[option] : options.target_offsets[option + 1]]
         context[0] = START
         complete, waiting = score_row(row, np.int64(closed), search.order - 1, search.lm, context)
         heap.places[seen, 0], heap.places[seen, 1], heap.places[seen, 2] = len(cubes), option, 0
-        _put(heap, seen, search.lm_weight, options.scores[option], (waiting, complete))
+        _put(base=options.scores[option], waiting=waiting, complete=complete, search=search, heap=heap, candidate=seen)
         push(heap.heap, size, heap.ranks, seen)
         size, seen = size + 1, seen + 1
     for cube in range(len(cubes)):
-        size, seen = _offer(filled, np.int64(cube), zero, zero, size, seen=seen)
+        size, seen = _offer(
+            np.int64(cube),
+            zero,
+            zero,
+            closed,
+            cubes,
+            starts=starts,
+            search=search,
+            nodes=nodes,
+            heap=heap,
+            context=context,
+            size=size,
+            seen=seen,
+        )
     return size, seen
 
 
 @kernel
-def _put(heap, candidate, lm_weight, base, lm):
+def _put(base, waiting, complete, search, heap, candidate):
     """Write the values and the rank of a candidate; `base` is its score without the words it completes."""
-    waiting, complete = lm
-    score = base + lm_weight * complete
+    score = base + search.lm_weight * complete
     heap.values[candidate, 0], heap.values[candidate, 1], heap.values[candidate, 2] = score, waiting, complete
-    heap.ranks[candidate] = score + lm_weight * waiting
+    heap.ranks[candidate] = score + search.lm_weight * waiting
 
 
 @kernel
-def _offer(filled, cube, a, b, size, seen):
+def _offer(cube, a, b, closed, cubes, starts, search, nodes, heap, context, size, seen):
     """Put a cell of a cube on the heap unless it was there; how many there are, and how many candidates."""
-    closed, _, _, _, search, nodes, heap, context = filled
-    if not first_time(heap.table, heap.places, (cube, a, b), seen):
+    if not first_time(heap.table, heap.places, cube, row=a, column=b, candidate=seen):
         return size, seen
-    left, right = _parts(filled, cube, a, b)
-    orientation = filled.cubes[cube, 2]
+    left, right = _parts(cube=cubes[cube], a=a, b=b, starts=starts, normal=search.normal, lists=nodes.lists)
+    orientation = cubes[cube, 2]
     first, second = (left, right) if orientation == MONOTONE else (right, left)
     complete, waiting = join_score(
         nodes.words, nodes.sizes, first, second, closing=closed, most=search.order - 1, lm=search.lm, context=context
     )
     base = nodes.scores[left] + nodes.scores[right] + search.rewrites[orientation]
     estimate = 0.0 if closed else nodes.estimates[first] + waiting
-    _put(heap, seen, search.lm_weight, base, (estimate, complete))
+    _put(base, waiting=estimate, complete=complete, search=search, heap=heap, candidate=seen)
     push(heap.heap, size, heap.ranks, seen)
     return size + 1, seen + 1
 
@@ -203,18 +229,15 @@ def _place(places, candidate):
 
 
 @kernel
-def _parts(filled, cube, a, b):
+def _parts(cube, a, b, starts, normal, lists):
     """The nodes of a cell, in source order."""
-    left, right, side = _lists(filled.cubes[cube], filled.search.normal)
-    starts, lists = filled.starts, filled.nodes.lists
+    left, right, side = _lists(cube, normal)
     return lists[starts[left] + a, 0], lists[starts[right] + b, side]
 
 
 @kernel
-def _take(best, filled, edges, work, made, met):
+def _take(best, closed, cubes, starts, options, search, nodes, edges, heap, known, row, made, met):
     """Make a candidate an edge, of a new node if there is none with its boundary words."""
-    closed, cubes, _, options, search, nodes, heap, _ = filled
-    known, row = work
     cube, a, b = _place(heap.places, best)
     most = search.order - 1
     edges.lm[met] = heap.values[best, 2]
@@ -225,7 +248,7 @@ def _take(best, filled, edges, work, made, met):
         edges.parts[met, 0], edges.parts[met, 1] = a, 0
     else:
         kind = cubes[cube, 2]
-        one, other = _parts(filled, cube, a, b)
+        one, other = _parts(cube=cubes[cube], a=a, b=b, starts=starts, normal=search.normal, lists=nodes.lists)
         edges.parts[met, 0], edges.parts[met, 1] = one, other
         first, second = (one, other) if kind == MONOTONE else (other, one)
         left, right = join_state(nodes.words, nodes.sizes, first, second, closing=closed, most=most, row=row)

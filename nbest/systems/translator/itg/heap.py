@@ -61,9 +61,8 @@ def _before(ranks, one, other):
 
 
 @kernel
-def first_time(table, places, cell, candidate):
+def first_time(table, places, cube, row, column, candidate):
     """Whether this cell of a cube was not met before; if so it is noted as `places[candidate]`."""
-    cube, row, column = cell
     last = np.uint64(len(table) - 1)
     slot = _mixed(_mixed(_mixed(np.uint64(0), cube), row), column) & last
     while table[slot] >= 0:
