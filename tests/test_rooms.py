@@ -18,8 +18,8 @@ MODULES = {
     for path in (ROOT / "nbest").rglob("*.py")
 }
 DYNAMIC = {"nbest", "nbest.base.registry", "nbest.runs.steps"}
-"""Modules that may import by a name made at run time: public names, and registries, which name their own room; steps look whether
-other packages are there."""
+"""Modules that may import by a name made at run time: public names; registries, which name their own room; steps, which
+look whether other packages are there."""
 
 
 def imported(module: str, source: str, *, package: bool = False) -> Iterator[tuple[str, int]]:
