@@ -1,10 +1,8 @@
-"""Rows of numbers, for use inside kernels: sums that vectorise (and add up in any order), and rows that grow."""
+"""Rows of numbers, for use inside kernels: sums that vectorise (and add up in any order)."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from nbest.compute.compilation import fast_kernel, kernel
+from nbest.compute.compilation import fast_kernel
 
 
 @fast_kernel
@@ -42,13 +40,3 @@ def combine(out, weights, columns):
     while d < len(weights):
         add(out, weights[d], columns[d])
         d += 1
-
-
-@kernel
-def room(array, need):
-    """The array, or a larger one with the same values and then zeros if it has less than `need` places."""
-    if need <= len(array):
-        return array
-    grown = np.zeros(2 * need, array.dtype)
-    grown[: len(array)] = array
-    return grown

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from nbest.base.types import Ints
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import longer, numbered_slots
 from nbest.corpus.texts import Texts, concatenate
 
 
@@ -92,26 +93,6 @@ def _same(buffer, start, other, size):
     return True
 
 
-@kernel
-def _grown(table, hashes, count):
-    """A table of twice the size with the same words."""
-    size = 2 * len(table)
-    out = np.full(size, -1, np.int32)
-    for word in range(count):
-        slot = hashes[word] & np.uint64(size - 1)
-        while out[slot] >= 0:
-            slot = (slot + np.uint64(1)) & np.uint64(size - 1)
-        out[slot] = word
-    return out
-
-
-@kernel
-def _doubled(array, used):
-    out = np.empty(2 * len(array), array.dtype)
-    out[:used] = array[:used]
-    return out
-
-
 def _intern(buffer: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[Ints, npt.NDArray[np.int32], Ints, Ints]:
     """Offsets and numbers of all words, and the first place of each distinct word; open addressing on FNV-1a."""
     table = np.full(1 << 12, -1, np.int32)
@@ -127,10 +108,10 @@ def _intern(buffer: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[In
         if text == len(starts):
             break
         if total == len(ids):
-            ids = _doubled(ids, total)
+            ids = longer(ids, 2 * total)
         if count == len(hashes):
-            hashes, first, last = _doubled(hashes, count), _doubled(first, count), _doubled(last, count)
-            table = _grown(table, hashes, count)
+            hashes, first, last = longer(hashes, 2 * count), longer(first, 2 * count), longer(last, 2 * count)
+            table = numbered_slots(hashes[:count], 2 * len(table))
     return offsets, ids[:total].copy(), first[:count].copy(), last[:count].copy()
 
 

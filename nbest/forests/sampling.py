@@ -8,12 +8,12 @@ from nbest.base.errors import ParameterError
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import roomy
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
 from nbest.corpus.layout import forest_of
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest import joined
-from nbest.forests.kbest.heap import roomy
 from nbest.forests.posteriors import checked_scores, run_both
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.compute.compilation import fast_kernel, kernel
+from nbest.compute.growing import longer
 from nbest.compute.intrinsics import fmax, fmin
 
 FAR = 1e200
@@ -91,13 +92,6 @@ def envelope(a, b, heights, cuts, lines, stack):
 
 
 @kernel
-def _doubled(array):
-    out = np.empty(2 * len(array), array.dtype)
-    out[: len(array)] = array
-    return out
-
-
-@kernel
 def breakpoints(features, scores, direction, lists, some):
     """Where the choice of a segment in low:high, which are `some`, changes along `direction`.
 
@@ -139,7 +133,7 @@ def breakpoints(features, scores, direction, lists, some):
             begin[filled, j] = stats[start + lines[0], j]
         filled += 1
         while total + count > len(place):
-            place, change = _doubled(place), _doubled(change)
+            place, change = longer(place, 2 * len(place)), longer(change, 2 * len(change))
         for q in range(count):
             place[total] = cuts[q]
             for j in range(width):

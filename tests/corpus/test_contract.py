@@ -99,7 +99,7 @@ def test_forests_are_equal_to_their_copies_without_what_was_derived(seed: int, m
         assert other == forests
         assert "layout" not in vars(other)
         assert read_only(other) == read_only(forests) >= {"tails", "features", "symbols"}
-        assert np.array_equal(other.layout.first, forests.layout.first)
+        assert np.array_equal(other.layout.graph.first, forests.layout.graph.first)
         assert repr(other) == repr(forests)
     assert forests.select(np.arange(len(forests))[::-1]) != forests
 

@@ -8,13 +8,14 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import roomy
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
 from nbest.corpus.container import frozen_view
 from nbest.corpus.layout import forest_of
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest.hashes import mark_used
-from nbest.forests.kbest.heap import EDGE, FIELDS, LEFT, RIGHT, roomy
+from nbest.forests.kbest.heap import EDGE, FIELDS, LEFT, RIGHT
 from nbest.forests.kbest.search import Query, search_forest
 from nbest.forests.posteriors import checked_scores
 

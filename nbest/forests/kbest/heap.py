@@ -8,8 +8,6 @@ Fredman, Sedgewick, Sleator & Tarjan (1986), Algorithmica 1:111-129 (two-pass va
 
 from __future__ import annotations
 
-import numpy as np
-
 from nbest.compute.compilation import kernel
 
 EDGE, LEFT, RIGHT, LINK, CHILD, HEAD, FIELDS = range(7)  # columns of a table of records
@@ -67,28 +65,3 @@ def fill(records, values, at, edge, left, right, head, score):
     records[at, EDGE], records[at, LEFT], records[at, RIGHT], records[at, HEAD] = edge, left, right, head
     records[at, LINK], records[at, CHILD] = UNKNOWN, -1
     values[at] = score + (values[left] + values[right])
-
-
-@kernel
-def longer(array, size):
-    """The same values with room for `size` of them; loops compile seconds faster than slices do."""
-    out = np.empty(size, array.dtype)
-    for i in range(len(array)):
-        out[i] = array[i]
-    return out
-
-
-@kernel
-def taller(array, size):
-    """The same rows [R, C] with room for `size` of them."""
-    out = np.empty((size, array.shape[1]), array.dtype)
-    for i in range(len(array)):
-        for j in range(array.shape[1]):
-            out[i, j] = array[i, j]
-    return out
-
-
-@kernel
-def roomy(array, used):
-    """The array, or one of twice the size if all of it is used."""
-    return array if used < len(array) else longer(array, 2 * used)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import longer, taller
 from nbest.corpus.layout import Forest
 from nbest.forests.kbest.hashes import doubled, hash_record, is_new
 from nbest.forests.kbest.heap import (
@@ -19,9 +20,7 @@ from nbest.forests.kbest.heap import (
     RIGHT,
     UNKNOWN,
     fill,
-    longer,
     meld,
-    taller,
     without_top,
 )
 

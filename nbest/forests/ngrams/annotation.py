@@ -10,8 +10,8 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import room
 from nbest.compute.parallel import each
-from nbest.compute.vectors import room
 from nbest.corpus import Forests
 from nbest.forests.ngrams import contexts
 from nbest.forests.ngrams.contexts import LEFT, RIGHT, WordEdges

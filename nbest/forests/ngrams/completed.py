@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.compute.compilation import kernel
-from nbest.compute.vectors import room
+from nbest.compute.growing import room
 from nbest.forests.ngrams import contexts
 from nbest.forests.ngrams.contexts import LEFT, RIGHT
 

@@ -8,11 +8,11 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import roomy
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest import joined
-from nbest.forests.kbest.heap import roomy
 from nbest.forests.oracle.errors import as_tokens
 from nbest.forests.oracle.items import (
     EDGE,

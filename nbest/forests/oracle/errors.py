@@ -8,12 +8,12 @@ from nbest.base.errors import CapabilityError
 from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import roomy
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests, Texts
 from nbest.corpus.words import Words
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest import joined
-from nbest.forests.kbest.heap import roomy
 from nbest.metrics.references import flatten
 from nbest.metrics.tokenise import tokens
 

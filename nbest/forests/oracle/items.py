@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.compute.compilation import kernel
-from nbest.forests.kbest.heap import longer, roomy, taller
+from nbest.compute.growing import longer, roomy, taller
 
 WORDS, SIZE, EDGE, BELOW, FIELDS = range(5)  # columns of the table
 

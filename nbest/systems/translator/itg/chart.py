@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import longer, taller
 from nbest.lm.query import END, START
 from nbest.systems.translator.itg.cube import (
     GOAL,
@@ -116,34 +117,17 @@ def _with_room(nodes, edges, made, more_nodes, met, more_edges):
     if made + more_nodes > len(nodes.scores):
         size = 2 * (made + more_nodes)
         nodes = Nodes(
-            words=_rows(nodes.words, made, size),
-            sizes=_rows(nodes.sizes, made, size),
-            kinds=_row(nodes.kinds, made, size),
-            scores=_row(nodes.scores, made, size),
-            estimates=_row(nodes.estimates, made, size),
-            lists=_rows(nodes.lists, made, size),
+            words=taller(nodes.words, size),
+            sizes=taller(nodes.sizes, size),
+            kinds=longer(nodes.kinds, size),
+            scores=longer(nodes.scores, size),
+            estimates=longer(nodes.estimates, size),
+            lists=taller(nodes.lists, size),
         )
     if met + more_edges > len(edges.lm):
         size = 2 * (met + more_edges)
         edges = Edges(
-            _row(edges.heads, met, size), _rows(edges.parts, met, size), _row(edges.kinds, met, size),
-            _row(edges.lm, met, size),
+            longer(edges.heads, size), taller(edges.parts, size), longer(edges.kinds, size),
+            longer(edges.lm, size),
         )  # fmt: skip
     return nodes, edges
-
-
-@kernel
-def _row(array, used, size):
-    grown = np.empty(size, array.dtype)
-    for at in range(used):  # slices would take a second to compile
-        grown[at] = array[at]
-    return grown
-
-
-@kernel
-def _rows(array, used, size):
-    grown = np.empty((size, array.shape[1]), array.dtype)
-    for at in range(used):
-        for column in range(array.shape[1]):
-            grown[at, column] = array[at, column]
-    return grown

@@ -12,6 +12,7 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import numbered_slots
 
 
 class Numbers:
@@ -31,7 +32,7 @@ class Numbers:
             _roomy(array, most) for array in (self._hashes, self._starts, self._sizes)
         )
         if 2 * most > len(self._table):
-            self._table = _rehashed(self._hashes[: self._count], _power(2 * most))
+            self._table = numbered_slots(self._hashes[: self._count], _power(2 * most))
         out = np.empty(len(starts), np.int32)
         known = self._table, self._hashes, self._starts, self._sizes
         self._count = _number(self._ids, (starts, sizes), known, self._count, out)
@@ -58,7 +59,7 @@ class PairCounts:
             _roomy(array, most) for array in (self._keys, self._counts, self._first, self._second)
         )
         if 2 * most > len(self._table):
-            self._table = _rehashed(_mixed_all(self._keys[: self._count]), _power(2 * most))
+            self._table = numbered_slots(_mixed_all(self._keys[: self._count]), _power(2 * most))
         known = self._table, self._keys, self._counts, (self._first, self._second)
         self._count = _count(sources, targets, (first, second), known, self._count)
 
@@ -100,17 +101,6 @@ def _mixed_all(keys):
     for k in range(len(keys)):
         out[k] = _mixed(keys[k])
     return out
-
-
-@kernel
-def _rehashed(hashes, size):
-    table = np.full(size, -1, np.int32)
-    for number in range(len(hashes)):
-        slot = hashes[number] & np.uint64(size - 1)
-        while table[slot] >= 0:
-            slot = (slot + np.uint64(1)) & np.uint64(size - 1)
-        table[slot] = number
-    return table
 
 
 @kernel
