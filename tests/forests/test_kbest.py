@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import nbest.forests.kbest as kbest_module
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.compute import segments
 from nbest.corpus import Forests
@@ -95,6 +96,21 @@ def test_results_do_not_depend_on_threads_or_repetition(distinct):
         longer = kbest(forests, scores, 200, distinct=distinct)
         for i in range(len(forests)):
             assert rows(one, i) == rows(longer, i)[:20]
+
+
+def test_no_two_calls_share_the_room_they_write_to(monkeypatch):
+    """Threads that did would find other derivations now and then, on large forests only."""
+    rooms, kernel = [], kbest_module._kbest
+
+    def spied(low, high, graph, edge_values, words, k, distinct):
+        rooms.append(words[-1])
+        return kernel(low, high, graph, edge_values, words, k=k, distinct=distinct)
+
+    forests = toy_forests(seed=1, forests=4)
+    monkeypatch.setattr(kbest_module, "_kbest", spied)
+    monkeypatch.setattr(kbest_module, "over_ranges", lambda work, offsets, threads: [work(i, i + 1) for i in range(4)])
+    kbest(forests, np.zeros(forests.edges), 3, distinct=True)
+    assert len({id(room) for room in rooms}) == len(rooms) == 4
 
 
 def chart(words, variants, degree, seed):

@@ -44,10 +44,11 @@ def kbest(
     nothing = frozen_view(np.zeros(1), np.int64), frozen_view(np.zeros(0), np.int32)
     symbols = forests.need_words("distinct derivations") if distinct else nothing
     arity = int(forests.arities.max(initial=0))
-    words = forests.tail_offsets, *symbols, np.zeros(max(arity, 2), np.int64)
     parts: dict[int, tuple[Ints, Ints, Ints]] = {}
 
     def work(low: int, high: int) -> None:
+        room = np.zeros(max(arity, 2), np.int64)  # one for each call: threads write to it
+        words = forests.tail_offsets, *symbols, room
         parts[low] = _kbest(low, high, layout.graph, (values, own), words, k=k, distinct=distinct)
 
     over_ranges(work, layout.edge_offsets, threads)
