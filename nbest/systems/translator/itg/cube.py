@@ -99,53 +99,22 @@ def fill_span(span, closed, cubes, starts, counts, options, search, nodes, edges
         best = pop(heap.heap, size, heap.ranks)
         size -= 1
         made, met = _take(
-            best,
-            closed,
-            cubes,
-            starts,
-            options,
-            search=search,
-            nodes=nodes,
-            edges=edges,
-            heap=heap,
-            known=known,
-            row=row,
-            made=made,
-            met=met,
-        )
+            best, closed, cubes, starts, options, search=search, nodes=nodes, edges=edges, heap=heap,
+            known=known, row=row, made=made, met=met,
+        )  # fmt: skip
         cube, a, b = _place(heap.places, best)
         if cube < len(cubes):
             left, right, side = _lists(cubes[cube], search.normal)
             if a + 1 < counts[left, 0]:
                 size, seen = _offer(
-                    cube,
-                    a + 1,
-                    b,
-                    closed,
-                    cubes,
-                    starts=starts,
-                    search=search,
-                    nodes=nodes,
-                    heap=heap,
-                    context=context,
-                    size=size,
-                    seen=seen,
-                )
+                    cube, a + 1, b, closed, cubes, starts=starts, search=search, nodes=nodes, heap=heap,
+                    context=context, size=size, seen=seen,
+                )  # fmt: skip
             if b + 1 < counts[right, side]:
                 size, seen = _offer(
-                    cube,
-                    a,
-                    b + 1,
-                    closed,
-                    cubes,
-                    starts=starts,
-                    search=search,
-                    nodes=nodes,
-                    heap=heap,
-                    context=context,
-                    size=size,
-                    seen=seen,
-                )
+                    cube, a, b + 1, closed, cubes, starts=starts, search=search, nodes=nodes, heap=heap,
+                    context=context, size=size, seen=seen,
+                )  # fmt: skip
     starts[span] = first
     _sort(first, made, search, nodes, counts[span])
     return made, met
