@@ -28,7 +28,7 @@ from nbest.systems.translator.alignment.links import (
     write_links,
 )
 from nbest.systems.translator.alignment.pairs import word_pairs
-from nbest.systems.translator.alignment.viterbi import best_places
+from nbest.systems.translator.alignment.viterbi import aligned_places
 
 sentence = st.lists(st.integers(0, 3), min_size=1, max_size=3)
 corpora = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=4)
@@ -149,7 +149,7 @@ def test_viterbi_is_the_best_of_all_alignments(corpus, flipped: bool, seed: int,
     direction = direction_of(corpus, flipped)
     table = random_table(direction, seed)
     jumps = np.random.default_rng(seed).uniform(0.1, 1.0, 2 * WIDEST + 1)
-    places = best_places(direction, table, jumps, null) + 1
+    places = aligned_places(direction, table, jumps, null) + 1
     for n, (_, _, found) in enumerate(enumerate_alignments(direction, table, jumps, null)):
         mine = tuple(places[direction.made.offsets[n] : direction.made.offsets[n + 1]].tolist())
         assert dict(found)[mine] == pytest.approx(max(p for _, p in found), rel=1e-9)

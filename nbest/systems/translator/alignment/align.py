@@ -19,7 +19,7 @@ from nbest.systems.translator.alignment.hmm import train_hmm
 from nbest.systems.translator.alignment.ibm1 import train_ibm1
 from nbest.systems.translator.alignment.links import Links, symmetrised
 from nbest.systems.translator.alignment.pairs import word_pairs
-from nbest.systems.translator.alignment.viterbi import best_places
+from nbest.systems.translator.alignment.viterbi import aligned_places
 
 Progress = Callable[[int, int], None]
 
@@ -71,7 +71,7 @@ def train_alignment(
         table, weights, history[f"hmm {way}"] = train_hmm(
             direction, table, iterations=hmm_iterations, null=null, threads=threads, step=steps.step
         )
-        places.append(best_places(direction, table, weights, null, threads))
+        places.append(aligned_places(direction, table, weights, null, threads))
         jumps.append(weights)
         steps.step()
     return Alignment(

@@ -14,7 +14,7 @@ from nbest.systems.translator.alignment.counts import Direction, LexicalTable, e
 from nbest.systems.translator.alignment.hmm import jump_sums, widened
 
 
-def best_places(
+def aligned_places(
     direction: Direction, table: LexicalTable, jumps: Floats, null: float, threads: int | None = None
 ) -> Ints:
     """[made words] place of the given word of each made word in the most probable alignment, -1 for the null word."""
