@@ -39,7 +39,7 @@ def along(corpus):
     return *lines.intervals(scores, direction), lines.moved(scores, direction, step.x), step.x, step.value
 
 
-def tested(test):
+def paired(test):
     rng = np.random.default_rng(1)
     rows = rng.integers(0, 9, (2, 40, 3)).astype(float)
     found = test(nbest.F1(), *np.cumsum(rows, axis=2), samples=500)
@@ -66,7 +66,7 @@ PASSES = {
     "one-best": lambda: one_best(MODEL, lists()),
     "mbr": lambda: mbr(MODEL, lists()),
     "consensus": lambda: consensus(MODEL, lists()),
-    "significance": lambda: (tested(bootstrap), tested(permutation)),
+    "significance": lambda: (paired(bootstrap), paired(permutation)),
     "score": lambda: (score_of(lists(), MODEL), score_of(forests(), FOREST_MODEL)),
 }
 
