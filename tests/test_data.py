@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import nbest
-from nbest.evaluation.inspection import first_choice
+from nbest import decisions
 from nbest.evaluation.significance import permutation
 from nbest.features import apply_recipes
 
@@ -26,7 +26,7 @@ def librispeech(data: Path, name: str) -> nbest.NBest:
 def test_first_and_oracle_word_error_rates(data: Path, name: str, first: float, oracle: float) -> None:
     corpus = librispeech(data, name)
     assert corpus.feature_names == ("ASR0", "BpeLen0")
-    assert corpus.score(first_choice(corpus)) == pytest.approx(first, abs=0.005)
+    assert corpus.score(decisions.first(None, corpus)) == pytest.approx(first, abs=0.005)
     assert corpus.score(nbest.corpus_oracle(corpus)) == pytest.approx(oracle, abs=0.005)
 
 
@@ -36,6 +36,6 @@ def test_tuning_with_length_and_frequency_helps_on_other_data(data: Path, method
     dev, test = (apply_recipes(librispeech(data, name), recipes) for name in ("dev_other", "test_other"))
     model = nbest.TRAINERS[method]().fit(dev)
     assert test.stats is not None
-    found = permutation(nbest.WER(), test.stats[first_choice(test)], test.stats[model.predict(test)])
+    found = permutation(nbest.WER(), test.stats[decisions.first(None, test)], test.stats[model.predict(test)])
     assert found.difference < 0
     assert found.p < 0.05

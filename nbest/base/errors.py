@@ -70,10 +70,6 @@ class DecoderError(NbestError):
     """A decoder failed: how, and what it said."""
 
 
-class NotFittedError(NbestError):
-    """A result was asked for before `fit`."""
-
-
 class ConvergenceWarning(UserWarning):
     """An optimiser stopped for another reason than having converged."""
 

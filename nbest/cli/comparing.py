@@ -57,7 +57,7 @@ def run(call: Compare) -> None:
             sets["test"],
             names,
             heldout=sets.get("held-out", call.split),
-            common={"threads": call.threads, "seed": call.seed},
+            common={"seed": call.seed},
             seed=call.seed,
             progress=update,
         )

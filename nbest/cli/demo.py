@@ -21,9 +21,8 @@ class Demo(c.ThreadsOption, c.Quiet, c.AsJson):
         from nbest.cli.comparing import show
         from nbest.cli.console import Console, number
         from nbest.cli.streams import put
-        from nbest.decisions import mbr
+        from nbest.decisions import first, mbr
         from nbest.evaluation.comparison import compare
-        from nbest.evaluation.inspection import first_choice
         from nbest.evaluation.significance import permutation
         from nbest.formats import bundled
         from nbest.metrics import WER
@@ -37,24 +36,24 @@ class Demo(c.ThreadsOption, c.Quiet, c.AsJson):
         )
         with console.progress("tuning") as update, console.convergence():
             methods = ["risk", "mert", "likelihood", "softbleu", "grid", "random"]
-            table = compare(tune, test, methods, heldout=heldout, common={"threads": self.threads}, progress=update)
+            table = compare(tune, test, methods, heldout=heldout, progress=update)
         show(table, console, self.as_json)
         if self.as_json:
             return
         model = next(row.model for row in table.rows if row.name == table.best and row.model is not None)
-        first, tuned = first_choice(test), model.predict(test)
+        shown, tuned = first(None, test), model.predict(test)
         assert test.stats is not None
         assert test.texts is not None
         assert test.references is not None
         risk = mbr(model, test, gain="wer")
-        tested = permutation(WER(), test.stats[first], test.stats[risk])
+        tested = permutation(WER(), test.stats[shown], test.stats[risk])
         put(f"mbr with the {table.best} model: test {number(tested.second)}, p {probability(tested.p)}")
-        gains = test.stats[first, 0] - test.stats[tuned, 0]
+        gains = test.stats[shown, 0] - test.stats[tuned, 0]
         best = int(gains.argmax())
         put(f"\nA sentence that got better by {gains[best]:.0f} words:")
         for name, text in (
             ("said", test.references[best][0]),
-            ("first", test.texts[first[best]]),
+            ("first", test.texts[shown[best]]),
             ("tuned", test.texts[tuned[best]]),
         ):
             put(f"  {name:6} {text}")

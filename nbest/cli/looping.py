@@ -50,7 +50,7 @@ def run(call: LoopRun) -> None:
             decoder.progress = update
         loop = Loop(
             decoder,
-            _trainer(kind, settings, call.threads, update),
+            _trainer(kind, settings, update),
             how.metric,
             call.output,
             rounds=call.rounds,
@@ -125,10 +125,8 @@ def _start(text: str | None, decoder: CommandDecoder | SystemDecoder) -> Mapping
     return {name: float(value) for name, value in weights.items()}
 
 
-def _trainer(kind: type, settings: dict[str, Any], threads: int | None, update: Any) -> Any:
+def _trainer(kind: type, settings: dict[str, Any], update: Any) -> Any:
     trainer = kind(**settings)
-    if hasattr(trainer, "threads"):
-        trainer.threads = threads
     if hasattr(trainer, "progress"):
         trainer.progress = update
     return trainer

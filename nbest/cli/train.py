@@ -70,8 +70,7 @@ def _write_lists(
     console: Console, training: Training[Any], items: Sequence[Any], lists: Lists, threads: int | None
 ) -> None:
     from nbest.cli.targets import format_of_lists
-    from nbest.decisions import oracle
-    from nbest.evaluation.inspection import first_choice
+    from nbest.decisions import first, oracle
     from nbest.formats import write
     from nbest.metrics import METRICS
     from nbest.systems.jackknife import jackknifed_lists
@@ -83,8 +82,8 @@ def _write_lists(
     write(found, target, format_of_lists(target))
     metric = METRICS[training.metric]()
     measured = found.with_metric(metric)
-    first, best = (measured.score(choice) for choice in (first_choice(measured), oracle(measured)))
+    shown, best = (measured.score(choice) for choice in (first(None, measured), oracle(measured)))
     console.say(
-        f"{target}: {len(found)} lists, {found.hypotheses} hypotheses; {metric.name} of the first {first:.2f} %, "
+        f"{target}: {len(found)} lists, {found.hypotheses} hypotheses; {metric.name} of the first {shown:.2f} %, "
         f"of the best {best:.2f} %; {time.perf_counter() - begin:.0f} s"
     )

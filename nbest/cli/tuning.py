@@ -54,11 +54,9 @@ def run(call: Tune) -> None:
     warn_of_labels(console, dev)
     loaded = time.perf_counter()
     if call.grid:
-        model = search(
-            kind, settings, wanted=call.grid, dev=dev, heldout=heldout, threads=call.threads, console=console
-        )
+        model = search(kind, settings, wanted=call.grid, dev=dev, heldout=heldout, console=console)
     else:
-        model = train(kind, settings, dev, heldout, call.threads, console=console, name=call.method)
+        model = train(kind, settings, dev, heldout, console=console, name=call.method)
     model = pipeline.finish(model)
     done = time.perf_counter()
     _write(model, call.output, console, call.as_json)
@@ -73,15 +71,12 @@ def train(
     settings: dict[str, Any],
     dev: Corpus,
     heldout: Corpus | None,
-    threads: int | None,
     console: Console,
     name: str,
 ) -> LogLinear:
     """Fit a trainer with progress on stderr."""
     with console.progress(f"tuning by {name}") as update, console.convergence():
         trainer = kind(**settings)
-        if hasattr(trainer, "threads"):
-            trainer.threads = threads
         if hasattr(trainer, "progress"):
             trainer.progress = update
         return trainer.fit(dev, heldout)
@@ -93,19 +88,17 @@ def search(
     wanted: list[str],
     dev: Corpus,
     heldout: Corpus | None,
-    threads: int | None,
     console: Console,
 ) -> LogLinear:
     """Fit a trainer with each combination of settings; the best on held-out lists, and all of them as a table."""
     values = grid_values(kind, wanted)
-    given = settings | ({"threads": threads} if hasattr(kind, "threads") else {})
     refuse_twice(settings, values, "--grid")
     with console.progress("settings") as update, console.convergence():
         shared = issubclass(kind, LowDim) and values.keys() <= {"tau", "lam", "k"}  # one solve for many settings
         if shared and heldout is not None:
-            model, rows = kind(**given, progress=update).grid(dev, heldout, **values)
+            model, rows = kind(**settings, progress=update).grid(dev, heldout, **values)
         else:
-            model, rows = search_settings(partial(kind, **given), values, dev, heldout, progress=update)
+            model, rows = search_settings(partial(kind, **settings), values, dev, heldout, progress=update)
     heads = [Column(name, "g") for name in rows[0]]
     console.show(Table(heads, [list(row.values()) for row in rows], missing="None"))
     return model

@@ -21,7 +21,7 @@ from nbest.model.loglinear import LogLinear
 
 
 @singledispatch
-def best_lists(corpus: Corpus, model: LogLinear, k: int, threads: int | None = None) -> tuple[NBest, Forests | None]:
+def best_lists(corpus: Corpus, model: LogLinear, k: int) -> tuple[NBest, Forests | None]:
     """Lists to choose from and, where they were read from forests, these.
 
     Lists are as they are; of forests it is the k best distinct strings under the model.
@@ -30,13 +30,13 @@ def best_lists(corpus: Corpus, model: LogLinear, k: int, threads: int | None = N
 
 
 @best_lists.register(NBest)
-def _(corpus: NBest, model: LogLinear, k: int, threads: int | None = None) -> tuple[NBest, None]:
+def _(corpus: NBest, model: LogLinear, k: int) -> tuple[NBest, None]:
     return corpus, None
 
 
 @best_lists.register(Forests)
-def _(corpus: Forests, model: LogLinear, k: int, threads: int | None = None) -> tuple[NBest, Forests]:
-    return kbest(corpus, model.edge_scores(corpus), k, distinct=k > 1, threads=threads).lists(), corpus
+def _(corpus: Forests, model: LogLinear, k: int) -> tuple[NBest, Forests]:
+    return kbest(corpus, model.edge_scores(corpus), k, distinct=k > 1).lists(), corpus
 
 
 def score_of(corpus: Corpus, model: LogLinear) -> float:

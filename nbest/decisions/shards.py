@@ -12,10 +12,10 @@ from nbest.compute.executors import Executor, current
 from nbest.corpus import NBest
 
 
-def chosen(choose: Callable[[NBest], Ints], corpus: NBest, executor: Executor | None = None) -> Ints:
+def chosen(choose: Callable[[NBest], Ints], corpus: NBest) -> Ints:
     """[N] what `choose` takes of the lists of every shard, as flat indices of the whole; -1 where it takes none."""
     parts = corpus.shards()
-    found = (executor or current()).map(choose, parts)
+    found = current().map(choose, parts)
     if len(parts) == 1:
         return found[0]
     low, out = 0, []

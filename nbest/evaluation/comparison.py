@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from nbest.base.errors import look_up
 from nbest.base.types import Ints
 from nbest.corpus import NBest, split
 from nbest.corpus.contract import signature_of
-from nbest.decisions import corpus_oracle
-from nbest.evaluation.inspection import first_choice
+from nbest.decisions import corpus_oracle, first
 from nbest.evaluation.significance import permutation
 from nbest.model.loglinear import LogLinear
 from nbest.trainers import TRAINERS
@@ -71,7 +71,7 @@ def compare(
     kinds = {name: look_up(TRAINERS, name, "method") for name in methods}
     choices = {name: tuple((settings or SETTINGS).get(name, ({},))) for name in methods}
     total, done = sum(len(options) for options in choices.values()), 0
-    rows = [_fixed("first hypothesis", (dev, heldout, test), first_choice)]
+    rows = [_fixed("first hypothesis", (dev, heldout, test), partial(first, None))]
     sign = 1.0 if dev.need_stats()[1].higher_is_better else -1.0
     for name in methods:
         fitted = []
@@ -106,7 +106,7 @@ def _row(name: str, model: LogLinear, test: NBest, seconds: float, settings: Map
     choice = model.predict(test)
     stats, metric = test.need_stats()
     filled = test.lengths > 0
-    tested = permutation(metric, stats[first_choice(test)[filled]], stats[choice[filled]], samples=_SAMPLES)
+    tested = permutation(metric, stats[first(None, test)[filled]], stats[choice[filled]], samples=_SAMPLES)
     return Row(
         name,
         model.scores_["dev"],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbest.base.types import Bools, Floats, Ints
+from nbest.base.types import Bools, Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.corpus.operations import first_of_equals
@@ -77,11 +77,6 @@ def inspect(corpus: NBest, other: NBest | None = None) -> Inspection:
     )
 
 
-def first_choice(corpus: NBest) -> Ints:
-    """[N] the first hypothesis of each list; -1 where it is empty."""
-    return first(None, corpus)
-
-
 def _feature(corpus: NBest, d: int, spread: float) -> Feature:
     column = np.asarray(corpus.features[:, d], np.float64)
     name = corpus.feature_names[d]
@@ -98,7 +93,7 @@ def _feature(corpus: NBest, d: int, spread: float) -> Feature:
 
 def _scores(corpus: NBest) -> dict[str, float]:
     return {
-        "first": corpus.score(first_choice(corpus)),
+        "first": corpus.score(first(None, corpus)),
         "random": random_score(corpus),
         "oracle": corpus.score(corpus_oracle(corpus)),
     }
@@ -175,7 +170,7 @@ def _score_findings(corpus: NBest, features: tuple[Feature, ...], scores: dict[s
 
 def _reference_findings(corpus: NBest) -> list[str]:
     """Whether the outputs fit the references of the line before or after better than their own."""
-    chosen = first_choice(corpus)
+    chosen = first(None, corpus)
     if corpus.references is None or corpus.texts is None or len(corpus) < 5 or (chosen < 0).any():
         return []
     _, metric = corpus.need_stats()

@@ -9,10 +9,10 @@ from nbest.compute.compilation import kernel
 from nbest.compute.parallel import over_ranges
 
 
-def totals_of(features: Floats, offsets: Ints, stats: Floats, weights: Floats, threads: int | None = None) -> Floats:
+def totals_of(features: Floats, offsets: Ints, stats: Floats, weights: Floats) -> Floats:
     """[B, M] totals of the 1-best choices of each weight vector of `weights` [B, D]; ties to the lowest index."""
     choice = np.full((len(weights), len(offsets) - 1), -1, np.int64)
-    over_ranges(lambda low, high: _choose(features, offsets, weights, low, high, choice=choice), offsets, threads)
+    over_ranges(lambda low, high: _choose(features, offsets, weights, low, high, choice=choice), offsets)
     return np.stack([stats[row[row >= 0]].sum(axis=0) for row in choice]) if len(weights) else np.zeros((0, 0))
 
 

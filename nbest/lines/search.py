@@ -9,7 +9,7 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel
-from nbest.compute.executors import Executor, HeldShard, current
+from nbest.compute.executors import HeldShard, current
 from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.lines.envelope import FAR, breakpoints, sweep
@@ -93,41 +93,31 @@ class Lines:
         self.shards, self.metric, self.alone = shards, metric, alone
         self.sign = 1.0 if metric.higher_is_better else -1.0
 
-    def scores(self, weights: Floats, executor: Executor | None = None) -> Floats:
+    def scores(self, weights: Floats) -> Floats:
         """[H or E'] score of every hypothesis or edge."""
-        return _all((executor or current()).map(partial(_scores, weights), self.shards))
+        return _all(current().map(partial(_scores, weights), self.shards))
 
-    def moved(self, scores: Floats, direction: Floats, x: float, executor: Executor | None = None) -> Floats:
+    def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
         """[H or E'] scores after a step of x along a direction."""
-        return _all((executor or current()).map(partial(_moved, scores, direction, x), self.shards))
+        return _all(current().map(partial(_moved, scores, direction, x), self.shards))
 
     def intervals(
-        self,
-        scores: Floats,
-        direction: Floats,
-        bounds: tuple[float, float] = (-np.inf, np.inf),
-        executor: Executor | None = None,
+        self, scores: Floats, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf)
     ) -> tuple[Floats, Floats]:
         """Cuts [C], sorted, and the totals [C+1, M] before, between and after them.
 
         Shards say where the choices of their segments change. All these places are sorted here (equal ones stay in the
         order of segments), so that where the corpus is cut does not change a bit.
         """
-        parts = (executor or current()).map(partial(_pieces, scores, direction, bounds), self.shards)
+        parts = current().map(partial(_pieces, scores, direction, bounds), self.shards)
         return sweep(*_joined(parts), TOLERANCE)
 
-    def search(
-        self,
-        scores: Floats,
-        direction: Floats,
-        bounds: tuple[float, float] = (-np.inf, np.inf),
-        executor: Executor | None = None,
-    ) -> LineStep:
+    def search(self, scores: Floats, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf)) -> LineStep:
         """The best interval within `bounds` on x, at its middle; of equally good ones the widest.
 
         Och (2003). Where the best interval has no end, a little past its only breakpoint.
         """
-        cuts, totals = self.intervals(scores, direction, bounds, executor)
+        cuts, totals = self.intervals(scores, direction, bounds)
         return best_step(cuts, self.sign * self.metric.score(totals), bounds)
 
 

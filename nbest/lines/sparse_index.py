@@ -45,9 +45,7 @@ class SparseIndex:
         return owners[np.flatnonzero(np.diff(owners, prepend=-1))] if len(owners) else owners
 
 
-def sparse_index(
-    matrix: csr_array, lists: Ints, *, wanted: Bools | None = None, threads: int | None = None
-) -> SparseIndex:
+def sparse_index(matrix: csr_array, lists: Ints, *, wanted: Bools | None = None) -> SparseIndex:
     """The index of a matrix [H, C] in canonical form; of the `wanted` columns only, if given.
 
     Two passes over the matrix, the second of which knows where every entry belongs. Beside the index itself each thread
@@ -56,8 +54,8 @@ def sparse_index(
     columns = matrix.shape[1]
     wanted = np.ones(columns, np.bool_) if wanted is None else wanted
     plain = matrix.indptr, matrix.indices, matrix.data
-    ranges = _ranges(lists, matrix.indptr, parallel.thread_count(threads))
-    counted = parallel.each(lambda ends: _count(plain, lists, *ends, wanted), ranges, threads)
+    ranges = _ranges(lists, matrix.indptr, parallel.thread_count(None))
+    counted = parallel.each(lambda ends: _count(plain, lists, *ends, wanted), ranges)
     places = np.zeros((len(ranges), columns), np.int64)
     for before, counts in zip(places[1:], counted[:-1], strict=True):
         before[:] = counts
@@ -67,7 +65,7 @@ def sparse_index(
     rows = np.empty(offsets[-1], np.int32 if matrix.shape[0] < 2**31 else np.int64)
     values = np.empty(offsets[-1], np.int8 if _small(matrix.data) else np.float64)
     work = [(*ends, place) for ends, place in zip(ranges, places, strict=True)]
-    parallel.each(lambda job: _fill(plain, lists, *job, wanted=wanted, out=(rows, values)), work, threads)
+    parallel.each(lambda job: _fill(plain, lists, *job, wanted=wanted, out=(rows, values)), work)
     owners: Ints = segments.owners(lists)
     if len(lists) < 2**31:
         owners = owners.astype(np.int32)

@@ -55,9 +55,7 @@ class SparseLines:
         steps, reached = self._search(np.array([column]))
         return float(steps[0]), float(reached[0])
 
-    def search_all(
-        self, threads: int | None = None, progress: Callable[[int, int], None] | None = None
-    ) -> tuple[Floats, Floats]:
+    def search_all(self, progress: Callable[[int, int], None] | None = None) -> tuple[Floats, Floats]:
         """[C] and [C]: what `search` finds for each column from here, in one pass over the index."""
         batches, done = self._batches(), [0]
 
@@ -68,7 +66,7 @@ class SparseLines:
                 progress(done[0], len(batches))
             return found
 
-        parts = parallel.each(one, batches, threads)
+        parts = parallel.each(one, batches)
         steps, reached = zip(*parts, strict=True) if parts else ((np.zeros(0),), (np.zeros(0),))
         return np.concatenate(steps), np.concatenate(reached)
 
@@ -114,7 +112,7 @@ class SparseLines:
         self.choice[changed], self.totals = chosen, totals
         return changed
 
-    def improved(self, columns: Ints, steps: Floats, losses: Floats, threads: int | None = None) -> list[Ints]:
+    def improved(self, columns: Ints, steps: Floats, losses: Floats) -> list[Ints]:
         """For each column the segments whose loss would fall if that step along it alone were taken (x_md = 1)."""
         index = self.index
 
@@ -123,7 +121,7 @@ class SparseLines:
             lists = index.owners, index.lists
             return _improved((rows, values), job[1], lists, (self.scores, self.choice), losses)
 
-        return parallel.each(one, zip(columns.tolist(), steps.tolist(), strict=True), threads)
+        return parallel.each(one, zip(columns.tolist(), steps.tolist(), strict=True))
 
 
 @kernel

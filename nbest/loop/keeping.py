@@ -14,6 +14,7 @@ from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.corpus import Forests, NBest
 from nbest.decisions.chosen import best_lists
+from nbest.decisions.onebest import first
 from nbest.formats import write_forests
 from nbest.loop.keys import keys_of
 from nbest.loop.pool import aligned, assemble, new_ones, save_array, save_part
@@ -66,7 +67,7 @@ def _answers(lists: NBest) -> Ints:
     """[N] the decoder's answers, -1 where it has none."""
     if lists.hypotheses == 0:
         raise ParameterError("the decoder gave no hypothesis for any segment")
-    return np.where(lists.lengths > 0, lists.offsets[:-1], -1)
+    return first(None, lists)
 
 
 def _missed(lists: NBest, answers: Ints, before: Sequence[Path], weights: Mapping[str, float]) -> int:

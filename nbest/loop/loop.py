@@ -197,7 +197,7 @@ class Loop:
         before = [self.place.round(r) / name for r in range(1, number)]
         if self.forests:
             return keep_forests(folder, before, as_forests(found), weights)
-        lists, _ = best_lists(found, LogLinear(dict(weights)), self.k, getattr(self.decoder, "threads", None))
+        lists, _ = best_lists(found, LogLinear(dict(weights)), self.k)
         return keep_lists(folder, before, lists, weights)
 
     # training ----------------------------------------------------------------------------------------------------

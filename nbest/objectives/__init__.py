@@ -7,7 +7,7 @@ from nbest.objectives.backends import BACKENDS
 from nbest.objectives.cobleu import CoBLEU
 from nbest.objectives.likelihood import Likelihood
 from nbest.objectives.passes import total_moments, value_and_gradient
-from nbest.objectives.penalties import NO_PENALTY, PENALTIES, Quadratic, SparseOnly
+from nbest.objectives.penalties import NO_PENALTY, Quadratic, SparseOnly
 from nbest.objectives.risk import Risk
 from nbest.objectives.shard import Shard, scales
 
@@ -15,6 +15,6 @@ OBJECTIVES: Registry[type] = Registry("objective", {"cobleu": CoBLEU, "likelihoo
 """Objectives by name."""
 
 __all__ = [
-    "BACKENDS", "NO_PENALTY", "OBJECTIVES", "PENALTIES", "CoBLEU", "Likelihood", "Quadratic", "Risk", "Shard",
+    "BACKENDS", "NO_PENALTY", "OBJECTIVES", "CoBLEU", "Likelihood", "Quadratic", "Risk", "Shard",
     "SparseOnly", "scales", "total_moments", "value_and_gradient",
 ]  # fmt: skip

@@ -56,7 +56,3 @@ class SparseOnly:
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient, 0 for dense weights."""
         return Quadratic(np.where(np.arange(len(weights)) < self.dense, np.inf, self.variance))(weights)
-
-
-PENALTIES: dict[str, type] = {"none": NoPenalty, "quadratic": Quadratic, "sparse": SparseOnly}
-"""Penalties by name."""

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nbest.compute import segments
-from nbest.compute.executors import Threads
+from nbest.compute.executors import Threads, using
 from nbest.compute.row_tables import hashes_of, new_table, number_rows, remember, slot_of
 from nbest.corpus import Forests
 from nbest.forests.derivations import Derivations, forests_of
@@ -59,7 +59,8 @@ def both(seed, metric, **options):
 
 
 def found(lines, weights, direction, bounds=(-np.inf, np.inf), threads=1):
-    return lines.intervals(lines.scores(weights), direction, bounds, Threads(threads))
+    with using(Threads(threads)):
+        return lines.intervals(lines.scores(weights), direction, bounds)
 
 
 def check_agree(one, two, bounds=(-np.inf, np.inf)):

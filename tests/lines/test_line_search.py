@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import lists
 
-from nbest.compute.executors import Threads
+from nbest.compute.executors import Threads, using
 from nbest.corpus import NBest
 from nbest.lines.choices import totals_of
 from nbest.lines.envelope import _sorted_order, breakpoints, envelope, sweep
@@ -27,7 +27,8 @@ def of(corpus):
 
 def found(corpus, weights, direction, threads=1):
     lines = of(corpus)
-    return lines.intervals(lines.scores(weights), direction, executor=Threads(threads))
+    with using(Threads(threads)):
+        return lines.intervals(lines.scores(weights), direction)
 
 
 def two_lists(size, rows, values):
@@ -195,7 +196,8 @@ def test_totals_of_many_weights(corpus, count, threads, data):
         data.draw(st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size=count, max_size=count)),
         np.float64,
     ).reshape(count, 3)
-    totals = totals_of(corpus.features, corpus.offsets, corpus.stats, weights, threads)
+    with using(Threads(threads)):
+        totals = totals_of(corpus.features, corpus.offsets, corpus.stats, weights)
     for b in range(count):
         expected = np.zeros(corpus.stats.shape[1])
         for low, high in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from nbest.compute import segments
+from nbest.compute.executors import Threads, using
 from nbest.lines.sparse_index import sparse_index
 from nbest.lines.sparse_lines import SparseLines
 from nbest.lines.sparse_totals import sample_risk
@@ -30,7 +31,8 @@ class Case:
     metric: object = WER()
 
     def lines(self, half=0.0, threads=1):
-        index = sparse_index(csr_array(self.matrix), self.lists, threads=threads)
+        with using(Threads(threads)):
+            index = sparse_index(csr_array(self.matrix), self.lists)
         risk = sample_risk(self.metric, self.stats, self.lists)
         return SparseLines(index, self.scores, risk, half=half)
 
@@ -67,7 +69,7 @@ def check_searches(case, half, lines=None):
     twin = case.twin(half)
     assert lines.choice.tolist() == twin.choice()
     assert lines.risk == pytest.approx(twin.risk())
-    steps, reached = lines.search_all(2)
+    steps, reached = lines.search_all()
     for column in range(case.matrix.shape[1]):
         x, risk = twin.search(column)
         assert lines.search(column) == (steps[column], reached[column])
@@ -118,7 +120,8 @@ def test_values_from_elsewhere_are_a_sum():
 @settings(max_examples=40, deadline=None)
 @given(case=cases(), threads=st.integers(1, 3))
 def test_the_index_holds_what_differs_within_lists(case, threads):
-    index = sparse_index(csr_array(case.matrix), case.lists, threads=threads)
+    with using(Threads(threads)):
+        index = sparse_index(csr_array(case.matrix), case.lists)
     for column in range(case.matrix.shape[1]):
         full = case.matrix[:, column]
         parts = [(i, full[p:q]) for i, (p, q) in enumerate(zip(case.lists[:-1], case.lists[1:], strict=True))]

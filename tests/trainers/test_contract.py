@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from nbest.base.errors import CapabilityError
+from nbest.compute import parallel
+from nbest.compute.executors import Threads, using
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
-from nbest.testing import check_trainer
+from nbest.testing import check_trainer, toy_lists
 from nbest.trainers import TRAINERS, MaxLikelihood
 
 METRIC = {"cobleu": BLEU(tokenize="none", max_ngram_order=2)}
@@ -23,6 +25,16 @@ FEATURELESS = {"lowdim"}
 @pytest.mark.parametrize("seed", [1, 2])
 def test_contract(name, seed):
     check_trainer(TRAINERS[name], seed=seed, metric=METRIC.get(name), featureless=name in FEATURELESS)
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+@pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
+def test_all_of_a_fit_runs_on_the_threads_of_the_trainer(name, monkeypatch):
+    """Also what comes before and after the search: scales, calibration, sharpness, scores."""
+    lists = toy_lists(1, metric=METRIC.get(name))
+    monkeypatch.setattr(parallel, "_pool", lambda *_: pytest.fail("another thread was asked"))
+    with using(Threads(3)):
+        TRAINERS[name](threads=1).fit(lists)
 
 
 OPTIONS = [

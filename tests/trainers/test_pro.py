@@ -12,6 +12,7 @@ import pytest
 from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.base.types import Floats
 from nbest.compute import segments
+from nbest.compute.executors import Threads, using
 from nbest.corpus import NBest
 from nbest.metrics import BLEU
 from nbest.testing import check_trainer, toy_forests, toy_lists
@@ -75,7 +76,8 @@ def test_long_lists_are_sampled(seed: int) -> None:
     other = sample_pairs(losses, offsets, np.array([1, 2]), 5.0, 3000, 3000, (seed, 1))
     assert not np.array_equal(pairs.better[:100], other.better[:100])
     for threads in (1, 2, 3):
-        same = sample_pairs(losses, offsets, np.array([1, 2]), 5.0, 3000, 3000, (seed,), threads)
+        with using(Threads(threads)):
+            same = sample_pairs(losses, offsets, np.array([1, 2]), 5.0, 3000, 3000, (seed,))
         assert np.array_equal(same.better, pairs.better)
         assert np.array_equal(same.worse, pairs.worse)
 
@@ -101,7 +103,8 @@ def test_the_regression_by_finite_differences(size: float, seed: int) -> None:
         slope = (plain(lists, pairs, values + shift) - plain(lists, pairs, values - shift)) / 2e-5
         assert gradient[c] == pytest.approx(slope, rel=1e-6, abs=1e-6 * max(1.0, abs(value)))
     for threads in (1, 2, 3):
-        again = logistic(*arguments, values, threads)
+        with using(Threads(threads)):
+            again = logistic(*arguments, values)
         assert again[0] == value
         assert np.array_equal(again[1], gradient)
 

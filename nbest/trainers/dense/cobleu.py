@@ -11,7 +11,6 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.parameters import check, parameter
 from nbest.base.types import Floats
-from nbest.compute.executors import executor_of
 from nbest.corpus import Forests
 from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions.chosen import score_of
@@ -83,7 +82,7 @@ class MaxCoBLEU(Trainer):
 
     def _start(self, corpus: Corpus) -> dict[str, float] | None:
         if isinstance(self.start, str):
-            return dict(MERT(seed=self.seed, threads=self.threads).fit(corpus).weights)
+            return dict(MERT(seed=self.seed).fit(corpus).weights)
         return self.start
 
     def _run(
@@ -130,16 +129,15 @@ class MaxCoBLEU(Trainer):
         yield last
 
     def _optimise(self, objective: CoBLEU, shards: list[NgramShard], weights: Floats) -> Result:
-        executor = executor_of(self.threads)
         return OPTIMISERS[self.optimiser](
-            lambda w: value_and_gradient(objective, w, shards, executor),
+            lambda w: value_and_gradient(objective, w, shards),
             weights,
             iterations=self.iterations,
             tolerance=1e-7,
         )
 
     def _cobleu(self, objective: CoBLEU, shards: list[NgramShard], weights: Floats) -> float:
-        moments = total_moments(objective, weights, shards, executor_of(self.threads))
+        moments = total_moments(objective, weights, shards)
         value, _ = replace(objective, temperature=0.0).combine(moments)
         return 100.0 * float(np.exp(-value))
 

@@ -13,7 +13,6 @@ from nbest.base.parameters import check, parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
-from nbest.compute.executors import executor_of, using
 from nbest.corpus.contract import Corpus
 from nbest.lines.forests import lines_of
 from nbest.model.loglinear import LogLinear
@@ -81,9 +80,9 @@ class MERT(Trainer):
                 raise ParameterError(f"'start' of MERT gives {name!r} {given}, against its sign {sign!r}")
 
 
-def climb(problem: Problem[Any], weights: Mapping[str, float], threads: int | None) -> Result:
+def climb(problem: Problem[Any], weights: Mapping[str, float]) -> Result:
     """Climb along coordinates from these weights until none gains; no restarts, no hops."""
-    return _Search(MERT(restarts=0, hops=0, start=dict(weights), threads=threads), problem).run()
+    return _Search(MERT(restarts=0, hops=0, start=dict(weights)), problem).run()
 
 
 @dataclass
@@ -108,15 +107,11 @@ class _Search:
         self.done = 0
 
     def run(self) -> Result:
-        with using(executor_of(self.trainer.threads)):
-            return self._run()
-
-    def _run(self) -> Result:
         starts = self._starts()
         chains = min(self.trainer.elite, len(starts)) if self.trainer.hops else 0
         self.total = len(starts) + chains * self.trainer.hops
         # threads that have no start go into the line searches; all of them where one search serves the next
-        outer = 1 if self.lines.alone else self.trainer.threads
+        outer = 1 if self.lines.alone else None
         climbed = parallel.each(lambda job: self._climb_start(*job), list(enumerate(starts)), outer)
         order = sorted(range(len(climbed)), key=lambda i: -climbed[i].value)
         ends = parallel.each(lambda i: self._hop(i, climbed[i]), order[:chains], outer) or climbed

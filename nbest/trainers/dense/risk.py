@@ -13,7 +13,6 @@ from nbest.base.parameters import check, parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
-from nbest.compute.executors import Executor, executor_of
 from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions.chosen import score_of
 from nbest.features import corpus_scale
@@ -81,7 +80,7 @@ class MinRisk(Trainer):
         crossed = self.folds > 0
         end = _Path(self, problem, heldout).run(self._stop(problem) if crossed else None)
         if heldout is None and not crossed and self.polish and corpus.whole and corpus.sparse is None:
-            end = _polished(problem, end, self.threads)
+            end = _polished(problem, end)
         self.result_ = end
         return finish(self, problem, end, heldout)
 
@@ -106,7 +105,7 @@ class MinRisk(Trainer):
                 self.progress(len(done), self.folds + 1)  # and the path over all of the corpus
             return totals
 
-        paths = parallel.each(one, range(self.folds), self.threads)
+        paths = parallel.each(one, range(self.folds))
         steps = max(len(path) for path in paths)
         totals = np.sum([[path[min(t, len(path) - 1)] for t in range(steps)] for path in paths], axis=0)
         return int((problem.sign * problem.metric.score(totals)).argmax()) + 1
@@ -125,20 +124,20 @@ def _fold_totals(trainer: MinRisk, problem: Problem[Any], out: Bools) -> list[Fl
     return [record["left_out"] for record in path.history]
 
 
-def _polished(problem: Problem[Any], end: Result, threads: int | None) -> Result:
+def _polished(problem: Problem[Any], end: Result) -> Result:
     """Climb on along coordinates by exact line search."""
-    found = climb(problem, problem.model(end.weights).weights, threads)
+    found = climb(problem, problem.model(end.weights).weights)
     if found.status != "converged" or problem.sign * found.value <= problem.sign * end.value:
         return end
     return replace(end, weights=found.weights, value=found.value, message=f"{end.message}, then {found.message}")
 
 
-def nat_per_segment(problem: Problem[Any], risk: Risk, shards: Sequence[Any], executor: Executor) -> float:
+def nat_per_segment(problem: Problem[Any], risk: Risk, shards: Sequence[Any]) -> float:
     """One nat of the metric's logarithm for each filled segment, in units of its formula.
 
     That is 1 / N for a log formula and about the rate / N for a rate: the unit of temperatures and penalties.
     """
-    uniform = total_moments(risk, np.zeros(len(problem.names)), shards, executor).mean
+    uniform = total_moments(risk, np.zeros(len(problem.names)), shards).mean
     best = problem.oracle_totals()
     gain = abs(float(risk.formula(best) - risk.formula(uniform)))
     low, high = (float(problem.metric.score(totals)) for totals in (uniform, best))
@@ -151,7 +150,7 @@ class _Path:
 
     def __init__(self, trainer: MinRisk, problem: Problem[Any], heldout: Corpus | None) -> None:
         self.trainer, self.problem, self.heldout = trainer, problem, heldout
-        self.shards, self.executor = problem.shards(), executor_of(trainer.threads)
+        self.shards = problem.shards()
         self.base = Risk(problem.metric, order=trainer.order, alpha=trainer.alpha, segments=len(problem.corpus))
         self.evaluations = 0
         self.history: list[dict[str, Any]] = []
@@ -185,7 +184,7 @@ class _Path:
 
     def _schedule(self) -> Iterator[Risk]:
         trainer = self.trainer
-        unit = nat_per_segment(self.problem, self.base, self.shards, self.executor)
+        unit = nat_per_segment(self.problem, self.base, self.shards)
         penalty = Quadratic(trainer.variance / unit)
         if trainer.schedule == "gamma":
             yield from (replace(self.base, gamma=2.0**k, penalty=penalty) for k in range(-6, 11))
@@ -200,14 +199,14 @@ class _Path:
     def _optimise(self, risk: Risk, weights: Floats) -> Floats:
         def function(point: Floats) -> tuple[float, Floats]:
             self.evaluations += 1
-            return value_and_gradient(risk, point, self.shards, self.executor)
+            return value_and_gradient(risk, point, self.shards)
 
         return lbfgs(function, weights, iterations=self.trainer.iterations, tolerance=1e-6).weights
 
     def _record(self, risk: Risk, weights: Floats) -> dict[str, Any]:
         """Where the path is: expected and 1-best metric, held-out metric."""
         chosen = self.problem.totals(weights)
-        moments = total_moments(risk, weights, self.shards, self.executor)
+        moments = total_moments(risk, weights, self.shards)
         expected, _ = replace(risk, temperature=0.0).combine(moments)
         sharp = -float(risk.formula(chosen))
         record: dict[str, Any] = {

@@ -66,7 +66,7 @@ class GridSearch(Trainer):
                 yield weights
 
         count = self.points ** len(others)
-        best, value, worst = _best_of(problem, grid(), count, self.threads, self.progress)
+        best, value, worst = _best_of(problem, grid(), count, self.progress)
         return _result(problem, best, value, worst, message=f"tried all {count} points of the grid", tried=count)
 
     def _scan(self, problem: Problem[NBest], start: Floats, others: list[int]) -> Result:
@@ -76,7 +76,7 @@ class GridSearch(Trainer):
             for d in others:
                 line = np.repeat(best[None], self.points, axis=0)
                 line[:, d] = np.linspace(self.low, self.high, self.points)
-                found, score, worst = _best_of(problem, iter(line), self.points, self.threads, None)
+                found, score, worst = _best_of(problem, iter(line), self.points, None)
                 lowest = min(lowest, problem.sign * worst)
                 tried += self.points
                 gain = problem.sign * score > problem.sign * value if np.isfinite(value) else True
@@ -101,7 +101,7 @@ class RandomSearch(Trainer):
         problem = prepare(corpus, "RandomSearch", heldout)
         rng = generator(self.seed)
         drawn = (rng.uniform(-1.0, 1.0, len(problem.names)) for _ in range(self.trials))
-        best, value, worst = _best_of(problem, drawn, self.trials, self.threads, self.progress)
+        best, value, worst = _best_of(problem, drawn, self.trials, self.progress)
         self.result_ = _result(
             problem, best, value, worst, message=f"tried {self.trials} random points", tried=self.trials
         )
@@ -119,7 +119,6 @@ def _best_of(
     problem: Problem[NBest],
     candidates: Iterator[Floats],
     count: int,
-    threads: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Floats, float, float]:
     """The candidate (in scaled units) with the best metric, the first of equals, its metric, and the worst one's."""
@@ -128,7 +127,7 @@ def _best_of(
     for at in range(0, count, _BATCH):
         batch = np.array([next(candidates) for _ in range(min(_BATCH, count - at))])
         plain = np.stack([problem.plain(weights) for weights in batch])
-        totals = totals_of(features, problem.corpus.offsets, problem.stats, plain, threads)
+        totals = totals_of(features, problem.corpus.offsets, problem.stats, plain)
         values = problem.sign * problem.metric.score(totals)
         if values.max() > value:
             best, value = batch[int(values.argmax())], float(values.max())

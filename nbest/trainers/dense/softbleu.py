@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from nbest.base.parameters import parameter
 from nbest.base.types import Floats
-from nbest.compute.executors import executor_of
 from nbest.corpus import NBest
 from nbest.features import corpus_scale
 from nbest.metrics import BLEU
@@ -50,14 +49,14 @@ class SoftBLEU(Trainer):
         """Learn weights from lists with statistics; of all points visited the best held-out one is taken, if given."""
         problem = prepare(corpus, "SoftBLEU", heldout, sparse=True)
         problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
-        shards, executor = problem.shards(), executor_of(self.threads)
+        shards = problem.shards()
         risk = Risk(
             problem.metric,
             order=1,
             alpha=self.alpha if isinstance(problem.metric, BLEU) else None,
             segments=len(corpus),
         )
-        unit = nat_per_segment(problem, risk, shards, executor)
+        unit = nat_per_segment(problem, risk, shards)
         free = len(corpus.feature_names) if self.prior == "sparse" else 0
         risk = replace(risk, temperature=self.entropy * unit, penalty=SparseOnly(self.variance / unit, free))
         best: list[tuple[float, Floats]] = []
@@ -72,7 +71,7 @@ class SoftBLEU(Trainer):
             return False
 
         result = OPTIMISERS[self.optimiser](
-            lambda w: value_and_gradient(risk, w, shards, executor),
+            lambda w: value_and_gradient(risk, w, shards),
             problem.start(self.start),
             iterations=self.iterations,
             tolerance=1e-5,

@@ -122,7 +122,7 @@ def fit_online(
     Cost: a pass over the matrix a round, and another to score it.
     """
     name = type(trainer).__name__
-    lists = sparse_lists(corpus, name, heldout, start=trainer.start, dense=trainer.dense, threads=trainer.threads)
+    lists = sparse_lists(corpus, name, heldout, start=trainer.start, dense=trainer.dense)
     rows = informative(lists)
     tried = _base_weights(trainer, lists, spreads)
     judge, taught, label = judge_of(trainer.seed, lists, rows, heldout)
@@ -141,7 +141,7 @@ def fit_online(
             trainer, copy(template), begin(taught), taught, weight, work=work, limit=trainer.rounds, report=report
         )
 
-    found = max(each(run, tried, trainer.threads), key=lambda r: lists.problem.sign * r.reached)
+    found = max(each(run, tried), key=lambda r: lists.problem.sign * r.reached)
     trainer.result_ = _result(found, label, name)
     if again:  # the rounds and the base weight are known: now all lists may teach
         work = make(lists, rows, 1.0 / found.base_weight)

@@ -73,7 +73,7 @@ class PRO(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        lists = sparse_lists(corpus, "PRO", heldout, start=self.start, dense=self.dense, threads=self.threads)
+        lists = sparse_lists(corpus, "PRO", heldout, start=self.start, dense=self.dense)
         rows = informative(lists)
         judge, taught, label = judge_of(self.seed, lists, rows, heldout)
         tried = VARIANCES if self.variance is None and label != "dev" else (self.variance or 1.0,)
@@ -134,7 +134,6 @@ class _PriorSearch:
             trainer.gamma,
             kept=trainer.xi,
             seed=(trainer.seed, number),
-            threads=trainer.threads,
         )
         if not len(pairs.better):
             raise CapabilityError(
@@ -152,9 +151,7 @@ class _PriorSearch:
         def value(scaled: Floats) -> tuple[float, Floats]:
             own = units * scaled
             weights[active] = own
-            cost, gradient = logistic(
-                lists.matrix, lists.base, lists.offsets, pairs, weights, threads=trainer.threads, room=room
-            )
+            cost, gradient = logistic(lists.matrix, lists.base, lists.offsets, pairs, weights, room=room)
             return cost + float(own @ own) / (2 * variance), (gradient[active] + own / variance) * units
 
         found = lbfgs(value, begin[active] / units, iterations=trainer.iterations, tolerance=trainer.tolerance)
@@ -185,7 +182,6 @@ def logistic(
     offsets: Ints,
     pairs: Pairs,
     weights: Floats,
-    threads: int | None = None,
     room: Floats | None = None,
 ) -> tuple[float, Floats]:
     """sum_p log(1 + exp(-(score_better - score_worse))), and its gradient; score = base + matrix . weights.
@@ -204,7 +200,7 @@ def logistic(
         some = cuts[shard], cuts[shard + 1]
         return _logistic(*some, (offsets, base, rows), ordered, weights, gradient=gradients[shard])
 
-    values = each(work, range(_SHARDS), threads)
+    values = each(work, range(_SHARDS))
     for gradient in gradients[1:]:
         gradients[0] += gradient
     return float(sum(values)), gradients[0]

@@ -52,7 +52,6 @@ def sample_pairs(
     draws: int,
     kept: int,
     seed: tuple[int, ...],
-    threads: int | None = None,
 ) -> Pairs:
     """Pairs of each of the segments `rows` whose losses differ by more than `least`.
 
@@ -70,7 +69,7 @@ def sample_pairs(
     def work(low: int, high: int) -> None:
         _sample(low, high, (offsets, losses, streams), (least, draws, kept), (better, worse, counts))
 
-    over_ranges(work, offsets, threads)
+    over_ranges(work, offsets)
     taken = np.arange(kept) < counts[:, None]
     return Pairs(better[taken], worse[taken], offsets_of(counts))
 

@@ -111,7 +111,6 @@ def sparse_lists(
     *,
     start: Mapping[str, float] | None = None,
     dense: bool | None = None,
-    threads: int | None = None,
 ) -> SparseLists:
     """Check that lists can be trained on, and lay them out.
 
@@ -120,7 +119,7 @@ def sparse_lists(
     None: only where there are no sparse ones.
     """
     problem = prepare(corpus, trainer, heldout, sparse=True, sparse_scale=False)
-    base = _base(problem, start, threads)
+    base = _base(problem, start)
     width = len(corpus.feature_names) if (dense or (dense is None and corpus.sparse is None)) else 0
     moving = [d for d in range(width) if problem.scale[d] > 0]
     names = [corpus.feature_names[d] for d in moving]
@@ -137,7 +136,7 @@ def sparse_lists(
     )
 
 
-def _base(problem: Problem[NBest], start: Mapping[str, float] | None, threads: int | None) -> dict[str, float]:
+def _base(problem: Problem[NBest], start: Mapping[str, float] | None) -> dict[str, float]:
     corpus = problem.corpus
     names = (*corpus.feature_names, *corpus.sparse_names)
     if start is not None:
@@ -152,7 +151,7 @@ def _base(problem: Problem[NBest], start: Mapping[str, float] | None, threads: i
         return dict.fromkeys(corpus.feature_names, 0.0)
     if len(corpus.feature_names) < 2:
         return dict.fromkeys(corpus.feature_names, 1.0)
-    return dict(MERT(threads=threads).fit(corpus.without_sparse()).weights)
+    return dict(MERT().fit(corpus.without_sparse()).weights)
 
 
 def _base_scores(corpus: NBest, weights: Mapping[str, float], dense: Sequence[str]) -> Floats:

@@ -67,18 +67,18 @@ class Boosting(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        lists = sparse_lists(corpus, "Boosting", heldout, start=self.start, dense=self.dense, threads=self.threads)
+        lists = sparse_lists(corpus, "Boosting", heldout, start=self.start, dense=self.dense)
         lists, self.result_ = self._learn(lists, heldout)
         return lists.finish(self, self.result_.weights, heldout)
 
     def _learn(self, lists: SparseLists, heldout: NBest | None) -> tuple[SparseLists, Result]:
         """The lists with their base scores scaled, and the weights of the columns."""
-        pairs = pairs_of(lists, weighted=self.weighted, threads=self.threads)
+        pairs = pairs_of(lists, weighted=self.weighted)
         if self.start is None:
             lists = _scaled(lists, pairs)
         held = None if heldout is None else _Choice(lists.of(heldout))
         margins = lists.base[pairs.golds] - lists.base[pairs.others]
-        descent = Descent(pairs, margins, self.smoothing / len(margins), self.penalty, self.threads)
+        descent = Descent(pairs, margins, self.smoothing / len(margins), self.penalty)
         return lists, self._descend(descent, lists, held)
 
     def _descend(self, descent: Descent, lists: SparseLists, held: _Choice | None) -> Result:

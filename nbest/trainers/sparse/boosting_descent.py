@@ -33,10 +33,8 @@ class Descent:
     start and each time that the loss has fallen tenfold, which keeps exp in range and rounding from adding up.
     """
 
-    def __init__(
-        self, pairs: GoldPairs, margins: Floats, smoothing: float, penalty: float = 0.0, threads: int | None = None
-    ) -> None:
-        self.pairs, self.smoothing, self.penalty, self.threads = pairs, smoothing, penalty, threads
+    def __init__(self, pairs: GoldPairs, margins: Floats, smoothing: float, penalty: float = 0.0) -> None:
+        self.pairs, self.smoothing, self.penalty = pairs, smoothing, penalty
         self._margins = margins - np.log(pairs.strengths)  # of one pair without a strength
         self._log_strength = float(np.log(pairs.strengths.sum()))
         width = len(pairs.sizes)
@@ -77,7 +75,7 @@ class Descent:
         self._stiff = self.penalty * float(np.exp(min(self._log_strength - self._shift, 700.0)))
         p = self.pairs
         source = (p.starts, p.rows, p.row_values, self._weights, p.sizes, self._cells, self._keys, self._stiff)
-        over_ranges(lambda low, high: add_up(low, high, *source), p.starts, self.threads)
+        over_ranges(lambda low, high: add_up(low, high, *source), p.starts)
         rank_all(self._keys, self._tops, self._tops_at)
 
     def best(self) -> tuple[int, float]:

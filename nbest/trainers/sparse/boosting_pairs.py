@@ -43,7 +43,7 @@ class GoldPairs:
         return self.rows[span], self.row_values[span]
 
 
-def pairs_of(lists: SparseLists, *, weighted: bool = False, threads: int | None = None) -> GoldPairs:
+def pairs_of(lists: SparseLists, *, weighted: bool = False) -> GoldPairs:
     """All pairs of the lists. Gold is the hypothesis of least loss, of equals that of the best base score.
 
     `weighted`: a pair counts as the difference of its losses, else 1. Hypotheses as good as the gold make no pair.
@@ -55,16 +55,14 @@ def pairs_of(lists: SparseLists, *, weighted: bool = False, threads: int | None 
     source = (golds, others, matrix.indptr, matrix.indices, matrix.data)
     counts, small = np.zeros(len(others), np.int64), np.ones(len(others), np.bool_)
     cuts = np.arange(len(others) + 1)
-    over_ranges(lambda low, high: _count(low, high, *source, counts, small), cuts, threads)
+    over_ranges(lambda low, high: _count(low, high, *source, counts, small), cuts)
     offsets = segments.offsets_of(counts)
     columns = np.empty(offsets[-1], np.int32)
     values = np.empty(offsets[-1], np.int8 if small.all() else np.float64)
-    over_ranges(lambda low, high: _fill(low, high, *source, (offsets, columns, values)), cuts, threads)
-    starts, rows, row_values = _inverted(offsets, columns, values, matrix.shape[1], threads)
+    over_ranges(lambda low, high: _fill(low, high, *source, (offsets, columns, values)), cuts)
+    starts, rows, row_values = _inverted(offsets, columns, values, matrix.shape[1])
     sizes, uniform = np.zeros(matrix.shape[1]), np.ones(matrix.shape[1], np.bool_)
-    over_ranges(
-        lambda low, high: _measure(low, high, starts, values=row_values, sizes=sizes, uniform=uniform), starts, threads
-    )
+    over_ranges(lambda low, high: _measure(low, high, starts, values=row_values, sizes=sizes, uniform=uniform), starts)
     by_column: dict[str, Any] = {
         "starts": starts,
         "rows": rows,
@@ -84,16 +82,14 @@ def _opponents(losses: Floats, base: Floats, offsets: Ints) -> tuple[Ints, Ints]
     return np.repeat(gold, lengths)[others], others
 
 
-def _inverted(
-    offsets: Ints, columns: Ints, values: Ints | Floats, width: int, threads: int | None
-) -> tuple[Ints, Ints, Ints | Floats]:
+def _inverted(offsets: Ints, columns: Ints, values: Ints | Floats, width: int) -> tuple[Ints, Ints, Ints | Floats]:
     """The same entries by column: offsets, rows and values. A counting sort in which each thread takes some pairs."""
-    parts = thread_count(threads)
+    parts = thread_count(None)
     cuts = np.searchsorted(offsets, offsets[-1] * np.arange(parts + 1) // parts)
     cuts[0], cuts[-1] = 0, len(offsets) - 1
     spans = list(zip(range(parts), cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
     counts = np.zeros((parts, width), np.int64)
-    each(lambda span: _tally(span[1], span[2], offsets, columns, counts[span[0]]), spans, threads)
+    each(lambda span: _tally(span[1], span[2], offsets, columns, counts[span[0]]), spans)
     starts = segments.offsets_of(counts.sum(axis=0))
     place = starts[:-1] + np.cumsum(counts, axis=0) - counts
     rows, out = np.empty(len(columns), np.int32), np.empty_like(values)
@@ -102,7 +98,6 @@ def _inverted(
             span[1], span[2], offsets=offsets, columns=columns, values=values, place=place[span[0]], rows=rows, out=out
         ),
         spans,
-        threads,
     )
     return starts, rows, out
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints
-from nbest.compute import parallel, segments
+from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.lines.sparse_index import sparse_index
 from nbest.lines.sparse_lines import SparseLines
@@ -76,9 +76,8 @@ class MSR(Trainer):
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; held-out ones choose the number of steps."""
         limit = self.limit or (_LIMIT if heldout is None else _LIMIT_HELD)
-        threads = parallel.thread_count(self.threads)
-        lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start, threads=threads)
-        run = _MsrRun(self, lists, heldout, threads, limit)
+        lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start)
+        run = _MsrRun(self, lists, heldout, limit)
         values, self.result_ = run.values(), run.result()
         return lists.finish(self, values, heldout)
 
@@ -97,13 +96,13 @@ class MSR2(MSR):
 class _MsrRun:
     """One training: the steps taken, and what dev and held-out lists made of them."""
 
-    def __init__(self, trainer: MSR, lists: SparseLists, heldout: NBest | None, threads: int, limit: int) -> None:
-        self.trainer, self.lists, self.threads, self.limit = trainer, lists, threads, limit
+    def __init__(self, trainer: MSR, lists: SparseLists, heldout: NBest | None, limit: int) -> None:
+        self.trainer, self.lists, self.limit = trainer, lists, limit
         self.history: list[dict[str, Any]] = []
         self.searched = 0  # line searches on one column
         problem, unit = lists.problem, segments.deviation(lists.base, lists.offsets) or 1.0
         risk = sample_risk(problem.metric, problem.stats, lists.offsets)
-        index = sparse_index(lists.matrix, lists.offsets, threads=threads)
+        index = sparse_index(lists.matrix, lists.offsets)
         half = trainer.smoothing * unit
         self.dev = SparseLines(index, lists.base, risk, half=half, beyond=_BEYOND * unit)
         self.steps: list[tuple[int, float]] = self._first()
@@ -119,7 +118,7 @@ class _MsrRun:
         """Without sparse features or weights to start from the best column alone is the base."""
         if self.lists.corpus.sparse is not None or self.lists.base.any():
             return []
-        steps, reached = self.dev.search_all(self.threads)
+        steps, reached = self.dev.search_all()
         column = int(np.argmin(reached))
         x = float(np.sign(steps[column]))  # all scores were 0: the size means nothing yet
         return [(column, x)] if self.dev.move(column, x) is not None else []
@@ -128,9 +127,9 @@ class _MsrRun:
         """E of every column, and the segments that the best ones improve."""
         trainer = self.trainer
         base = self.dev.risk
-        steps, reached = self.dev.search_all(self.threads, self._progress_of_effects)
+        steps, reached = self.dev.search_all(self._progress_of_effects)
         columns, effect = ranking(base - reached, self.limit + trainer.window)
-        improved = self.dev.improved(columns, steps[columns], self.lists.losses, self.threads)
+        improved = self.dev.improved(columns, steps[columns], self.lists.losses)
         self.base_losses = self._losses(self.dev.choice)
         self.better = np.zeros(len(self.base_losses), np.int8)  # x_mF
         return trainer.selection(
@@ -143,7 +142,7 @@ class _MsrRun:
         wanted = np.zeros(lists.matrix.shape[1], np.bool_)
         wanted[self.selection.candidates.columns] = True
         wanted[self.first] = True
-        index = sparse_index(lists.matrix, lists.offsets, wanted=wanted, threads=self.threads)
+        index = sparse_index(lists.matrix, lists.offsets, wanted=wanted)
         held = SparseLines(index, lists.base, sample_risk(lists.problem.metric, lists.problem.stats, lists.offsets))
         for column, x in self.steps:
             held.move(column, x, falling=False)
