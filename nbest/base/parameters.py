@@ -103,7 +103,8 @@ class Parameter:
         """A `ParameterError` where a value is of another type or breaks the rule."""
         if not any(_is(value, kind) for kind in self.kinds):
             kinds = [get_origin(kind) or kind for kind in self.kinds]
-            self.refuse(" or ".join(_KINDS[kind][0] if kind in _KINDS else str(kind) for kind in kinds), value)
+            words = [_KINDS[kind][0] if kind in _KINDS else getattr(kind, "__name__", str(kind)) for kind in kinds]
+            self.refuse(" or ".join(words), value)
         broken = self.rule.broken_by(value)
         if broken is not None:
             self.refuse(broken, value)
@@ -165,10 +166,10 @@ def _parameters_of(kind: Any) -> Mapping[str, Parameter]:
 
 
 def keywords_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
-    """The keyword-only arguments of a function as parameters, without help and rule."""
+    """The keyword-only arguments of a function as parameters, without help and rule; any value where none is said."""
     hints = get_type_hints(function)
     return {
-        name: Parameter(function.__name__, name, hints.get(name, str), each.default)
+        name: Parameter(function.__name__, name, hints.get(name, Any), each.default)
         for name, each in signature(function).parameters.items()
         if each.kind is each.KEYWORD_ONLY
     }

@@ -132,7 +132,7 @@ def _option(each: Parameter) -> inspect.Parameter:
     if flags[0].startswith("-"):
         how = typer.Option(*flags, help=each.help, **limits)
     else:
-        how = typer.Argument(metavar=flags[0], help=each.help, **limits)
+        how = typer.Argument(help=each.help, **limits)
     default = inspect.Parameter.empty if each.default is MISSING else each.default
     return inspect.Parameter(
         each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[each.hint, how]

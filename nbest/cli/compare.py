@@ -21,7 +21,7 @@ class Compare(c.References, c.MetricOptions, c.ScoresColumn, c.FormatOption, c.T
       nbest compare dev.jsonl --metric wer --methods mert,likelihood --heldout held.jsonl --test test.jsonl
     """
 
-    lists: list[str] = parameter(..., c.LISTS, flags=("dev",))
+    dev: list[str] = parameter(..., c.LISTS, flags=("dev",))
     methods: str | None = parameter(None, f"Methods, NAME,NAME (default {DENSE}; with sparse features {SPARSE}).")
     test: list[str] = parameter(factory=list, help="Test lists, looked at once.")
     test_refs: list[str] | None = parameter(None, "Their references.")

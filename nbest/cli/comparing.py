@@ -30,7 +30,7 @@ def run(call: Compare) -> None:
     if not call.test:
         raise ParameterError("nbest compare needs --test LISTS to report on")
     console = Console(quiet=call.quiet)
-    paths, given = separate(call.lists)
+    paths, given = separate(call.dev)
     how = measure(call.metric, given, call)
     refuse_rest(given, type(how.metric))
     sets = {}

@@ -46,9 +46,14 @@ Kind = type | Callable[..., Any]
 
 
 def settable(kind: Kind) -> dict[str, Parameter]:
-    """The options of a class or function, by name; those that are not shown in a repr are not for users."""
+    """The options of a class or function, by name; those that are not shown in a repr or that no word can stand for
+    are not for users."""
     known = parameters_of(kind) if isinstance(kind, type) else keywords_of(kind)
-    return {name: each for name, each in known.items() if each.public}
+    return {name: each for name, each in known.items() if each.public and any(map(_has_words, each.kinds))}
+
+
+def _has_words(hint: Any) -> bool:
+    return hint in (Any, bool, int, float, str) or get_origin(hint) in (dict, tuple)
 
 
 def take(kind: Kind, given: dict[str, str], load: Callable[[str], Mapping[str, float]] | None = None) -> dict[str, Any]:
@@ -115,6 +120,8 @@ def _read(hint: Any, text: str, load: Callable[[str], Mapping[str, float]] | Non
         raise ValueError(text)
     if hint is bool:
         return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
+    if hint is Any:
+        return text
     if hint in (int, float, str):
         return hint(text)
     if get_origin(hint) is tuple:

@@ -70,6 +70,9 @@ def _print_model(found: ModelInspection, console: Console) -> None:
         put(f"{found.metric or 'scores'}: {scores or 'no scores'}")
     for recipe in found.recipes:
         put(f"adds {recipe['kind']}{_settings({key: value for key, value in recipe.items() if key != 'kind'})}")
+    if found.decision:
+        options = {key: value for key, value in found.decision.items() if key != "kind"}
+        put(f"chooses by {found.decision['kind']}{_settings(options)}")
     zeros = f" ({found.sparse_zeros} of them 0)" if found.sparse_zeros else ""
     put(f"weights: {len(found.dense)} dense, {found.sparse_weights} sparse{zeros}")
     for header, rows in (

@@ -47,12 +47,18 @@ def command_of(
 ) -> Callable[..., None]:
     """A command with the public ones of these parameters, arguments first, and with those that all commands have.
 
-    What is too large is left to `taken`, which says so in one line.
+    What is too large is left to `taken`, which says so in one line; the help says what is.
     """
     public = sorted((each for each in parameters if each.public), key=_is_option)
-    shown_ones = [replace(each, rule=replace(each.rule, most=None)) for each in public]
+    shown_ones = [replace(each, rule=replace(each.rule, most=None), help=_help_of(each)) for each in public]
     last = [each for kind in (c.ThreadsOption, c.Quiet, c.AsJson)[: 3 if reports else 2] for each in all_of(kind)]
     return c.function_of(doc, [*shown_ones, *last], run)
+
+
+def _help_of(each: Parameter) -> str:
+    """The help with the limit, unless it is one that nobody meets."""
+    most = each.rule.most
+    return each.help if most is None or most >= 10**6 else f"{each.help} At most {most}."
 
 
 def _is_option(each: Parameter) -> bool:

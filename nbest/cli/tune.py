@@ -33,7 +33,7 @@ class Tune(c.References, c.MetricOptions, c.ScoresFile, c.FormatOption, c.Thread
       nbest tune lattices/ --refs dev.ref --metric wer --method mert -o model.json
     """
 
-    lists: list[str] = parameter(..., c.LISTS, flags=("dev",))
+    dev: list[str] = parameter(..., c.LISTS, flags=("dev",))
     method: str = parameter(
         "risk", "risk, mert, likelihood, msr2, boosting, ...: see docs/methods.md.", flags=("--method", "-M")
     )

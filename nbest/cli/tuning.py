@@ -15,6 +15,7 @@ from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
 from nbest.corpus import split
 from nbest.corpus.contract import Corpus
+from nbest.decisions import DECISIONS, needs_model
 from nbest.decisions.chosen import first_score, oracle_score
 from nbest.features.wanted import files_of
 from nbest.forests.posteriors import filled
@@ -31,7 +32,7 @@ from nbest.trainers.settings_grid import search as search_settings
 def run(call: Tune) -> None:
     """Tune, write the model, say what was reached."""
     console = Console(quiet=call.quiet)
-    paths, given = separate(call.lists)
+    paths, given = separate(call.dev)
     further = list(given.values())  # some may name a model file
     kind = look_up(TRAINERS, call.method, "method")
     how = measure(call.metric, given, call)
@@ -39,6 +40,10 @@ def run(call: Tune) -> None:
     refuse_rest(given, kind, type(how.metric))
     if call.heldout and call.split:
         raise ParameterError("give --heldout or --split, not both")
+    if call.decision is not None:
+        look_up(DECISIONS, call.decision, "decision")
+        if not needs_model(call.decision):
+            raise ParameterError(f"--decision {call.decision} needs no model, so there is nothing to tune")
     _check_output(call, paths, further)
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
@@ -119,6 +124,8 @@ def _check_output(call: Tune, paths: list[str], further: list[str]) -> None:
         raise ParameterError(f"the folder of the output {call.output!r} does not exist")
     if call.output.endswith(".ini") and call.add:
         raise ParameterError("a Moses weight file cannot hold added features; write .json, or tune without --add")
+    if call.output.endswith(".ini") and call.decision:
+        raise ParameterError("a Moses weight file cannot hold a decision; write .json, or tune without --decision")
 
 
 def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> None:

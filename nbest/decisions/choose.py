@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
+from nbest.base.parameters import keywords_of
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus, need_corpus
@@ -17,6 +18,9 @@ from nbest.model.loglinear import LogLinear
 
 STRINGS = 1000
 """The best strings of a forest that a decision is among, if it looks at more than one."""
+
+OFFERED = ("forests", "progress")
+"""Keywords that a decision gets from `choose`; all others are its options."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +49,22 @@ def decision_of(model: LogLinear | None, said: str | Mapping[str, Any] | None = 
     found = dict(said or (model.decision if model is not None else {}) or {"kind": "1best"})
     kind = str(found.get("kind"))
     look_up(DECISIONS, kind, "decision")
-    for name in found:
-        if name != "kind" and not takes(kind, name):
-            wanted = " or ".join(each for each in DECISIONS if takes(each, name))
-            raise ParameterError(
-                f"'{name}' is no option of the decision {kind}" + (f" but of {wanted}" if wanted else "")
-            )
+    for name, value in found.items():
+        if name != "kind":
+            _check_option(kind, name, value)
     if model is None and needs_model(kind):
         raise ParameterError(f"the decision {kind} needs a model")
     return found
+
+
+def _check_option(kind: str, name: str, value: Any) -> None:
+    """Model files are written by hand, too: an option that the decision has, of its type where it says one."""
+    if name in OFFERED or not takes(kind, name):
+        wanted = " or ".join(each for each in DECISIONS if name not in OFFERED and takes(each, name))
+        raise ParameterError(f"'{name}' is no option of the decision {kind}" + (f" but of {wanted}" if wanted else ""))
+    known = keywords_of(DECISIONS[kind])
+    if name in known and known[name].hint is not Any:
+        known[name].check(value)
 
 
 def choose(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.limits import check_count
 from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.compute.executors import Told
@@ -46,8 +47,8 @@ def mbr(
     gamma = checked_gamma("mbr", gamma, model)
     if forests is not None:
         check_segments("mbr", corpus, forests)
-    if evidence is not None and evidence < 1:
-        raise ParameterError(f"'evidence' of mbr must be >= 1, got {evidence}")
+    if evidence is not None:
+        check_count("'evidence' of mbr", evidence)
     metric = make_metric(gain) if isinstance(gain, str) else gain
     return chosen(partial(_least_loss, model, metric, gamma, evidence, told=Told(progress)), corpus)
 

@@ -37,6 +37,7 @@ class ModelInspection:
     positive: tuple[tuple[str, float], ...]  # sparse features of the largest weights, the largest first
     negative: tuple[tuple[str, float], ...]  # and of the least
     versions: dict[str, str]
+    decision: dict[str, Any]  # kind and options; nothing where it is the 1-best
 
 
 def is_model(path: str | Path) -> bool:
@@ -86,6 +87,7 @@ def inspect_model(model: LogLinear, top: int = 20) -> ModelInspection:
         positive=tuple(named),
         negative=tuple((names[at], float(values[at])) for at in order[:top] if values[at] < 0),
         versions=dict(model.versions),
+        decision=dict(model.decision),
     )
 
 

@@ -39,7 +39,7 @@ _CORPUS: Sides = (
 
 
 def check_metric(metric: Any) -> None:
-    """Raise an `AssertionError` that says which part of the contract of `nbest.base.types.Metric` is broken.
+    """Raise an `AssertionError` that says which part of the contract of `nbest.corpus.metric.Metric` is broken.
 
     A metric of given values (one with `stats_of`) is checked on made-up values; what needs texts is left out.
     Options that are switches of a dataclass must show in the signature.

@@ -23,7 +23,7 @@ _STEP = 1e-5
 
 
 def check_objective(make: Make, corpus: NBest | None = None, *, seed: int = 1, kinks: bool = False) -> None:
-    """Raise an `AssertionError` that says which part of the contract of `nbest.base.types.Objective` is broken.
+    """Raise an `AssertionError` that says which part of the contract of `nbest.objectives.base.Objective` is broken.
 
     Checked on `corpus` (default: made-up lists with some that are empty or of one hypothesis) at random weights:
     gradient against central differences, shards in any number and order, hypotheses in another order, a

@@ -29,7 +29,7 @@ _WILD = np.array([1e-6, 1e6, 1.0])
 def check_trainer(
     trainer: Make, *, seed: int = 1, metric: Metric | None = None, featureless: bool = False, **options: Any
 ) -> None:
-    """Raise an `AssertionError` that says which part of the contract of `nbest.base.types.Trainer` is broken.
+    """Raise an `AssertionError` that says which part of the contract of `nbest.trainers.trainer.Trainer` is broken.
 
     `trainer` is a class (or a function) that makes a trainer from keywords; it is checked with `options`, on made-up
     lists: what it stores, what it leaves unchanged, that it is deterministic and indifferent to the order of

@@ -138,3 +138,31 @@ def test_refusals(run: Run, folder: Path, arguments: tuple[str, ...], message: s
     assert message in ran.err, ran.err
     assert "Traceback" not in ran.err
     assert ran.out == ""
+
+
+def test_a_model_says_how_it_chooses(run: Run, folder: Path) -> None:
+    assert run(*TUNE, "--decision", "mbr", "-o", "m.json", "-q").code == 0
+    assert "\nchooses by mbr\n" in run("inspect", "m.json").out
+    assert json.loads(run("inspect", "m.json", "--json").out)["decision"] == {"kind": "mbr"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--decision", "mbr", "-o", "m.ini"), "a Moses weight file cannot hold a decision"),
+        (("--decision", "first", "-o", "m.json"), "--decision first needs no model, so there is nothing to tune"),
+        (("--decision", "mbt", "-o", "m.json"), "unknown decision 'mbt'"),
+    ],
+)
+def test_decisions_that_no_model_can_keep(run: Run, folder: Path, given: tuple[str, ...], message: str) -> None:
+    ran = run(*TUNE, *given)
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+    assert message in ran.err
+
+
+def test_what_a_decision_gets_from_the_command_is_no_option(run: Run, folder: Path) -> None:
+    (folder / "m.ini").write_text("am= 1\nlm= 0\nnoise= 0\n")
+    for name in ("progress", "forests"):
+        ran = run("rerank", "test.nbest", "--model", "m.ini", "--decision", "mbr", f"--{name}", "none")
+        assert (ran.code, f"unknown option --{name}" in ran.err) == (2, True)
+        assert "known: evidence, gain, gamma" in ran.err

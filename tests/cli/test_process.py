@@ -32,6 +32,22 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert f"nbest {command}".encode() in ran.stdout
 
 
+@pytest.mark.parametrize(
+    "command", ["tune", "rerank", "score", "compare", "inspect", "loop", "study path", "train lm", "train tagger"]
+)
+def test_the_help_of_an_argument_says_that_it_takes_several(command: str) -> None:
+    """`dev...` among the arguments, as in the line of the usage."""
+    name = nbest(*command.split(), "--help").stdout.decode().partition("{")[2].partition("}...")[0]
+    assert f" {name}... " in nbest(*command.split(), "--help").stdout.decode()
+
+
+def test_the_help_of_a_system_says_what_is_too_large() -> None:
+    said = " ".join(nbest("train", "converter", "--help").stdout.decode().replace("│", " ").split())
+    assert "Order of the language model. At most 6." in said
+    ran = nbest("train", "converter", "text", "-o", "folder", "--order", "7")
+    assert (ran.returncode, ran.stderr.decode().strip().splitlines()) == (2, ["nbest: --order must be <= 6, got 7"])
+
+
 def test_lists_come_from_standard_input(folder: Path) -> None:
     (folder / "w.ini").write_text("am= 1\nlm= 1\n")
     ran = nbest("rerank", "-", "--model", "w.ini", stdin=(folder / "test.nbest").read_bytes())

@@ -99,3 +99,27 @@ def test_a_file_with_a_wrong_decision_is_refused(tmp_path: Path, decision: objec
     path.write_text(json.dumps(json.loads(path.read_text()) | {"decision": decision}))
     with pytest.raises(FormatError, match="decision"):
         nbest.load(path)
+
+
+@pytest.mark.parametrize(
+    ("decision", "message"),
+    [
+        ({"kind": "mbr", "gamma": "x"}, "'gamma' of mbr must be a number"),
+        ({"kind": "mbr", "gain": 5}, "'gain' of mbr must be a word or Metric, got 5"),
+        ({"kind": "mbr", "evidence": 1.5}, "'evidence' of mbr must be a whole number"),
+        ({"kind": "mbr", "evidence": 10**12}, "'evidence' of mbr must be <= 2147483647"),
+        ({"kind": "consensus", "order": "a"}, "'order' of consensus must be a whole number"),
+        ({"kind": "mbr", "progress": 1}, "'progress' is no option of the decision mbr"),
+    ],
+)
+def test_options_of_a_model_file_that_no_decision_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], decision: object, message: str
+) -> None:
+    """They were written by hand, or damaged: one line, no traceback."""
+    content = {"format": "nbest-model/1", "kind": "loglinear", "weights": {"f": 1.0}, "decision": decision}
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    (tmp_path / "test.nbest").write_text("0 ||| a b ||| f= 1\n0 ||| a c ||| f= 2\n")
+    assert main(["rerank", str(tmp_path / "test.nbest"), "--model", str(tmp_path / "model.json")]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert len(said.splitlines()) == 1
