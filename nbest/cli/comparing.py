@@ -32,7 +32,7 @@ def run(call: Compare) -> None:
     console = Console(quiet=call.quiet)
     paths, given = separate(call.dev)
     how = measure(call.metric, given, call)
-    refuse_rest(given, type(how.metric))
+    refuse_rest(given, type(how.metric), own=Compare)
     sets = {}
     for name, lists, references in (
         ("dev", paths, call.refs),

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from nbest.base.errors import ParameterError, _known
+from nbest.base.errors import ParameterError, _known, listed, nearest
 from nbest.base.limits import MOST, check_count
 from nbest.base.parameters import Parameter, keywords_of, parameters_of
+from nbest.cli.commands import flags_of
 
 
 def separate(words: list[str]) -> tuple[list[str], dict[str, str]]:
@@ -88,12 +89,16 @@ def refuse_twice(given: Mapping[str, Any], values: Mapping[str, Any], option: st
         raise ParameterError(f"--{twice.replace('_', '-')} is given and also in {option}; leave one of them out")
 
 
-def refuse_rest(given: Mapping[str, str], *kinds: Kind) -> None:
-    """An error for any option that nothing took."""
+def refuse_rest(given: Mapping[str, str], *kinds: Kind, own: type) -> None:
+    """An error for any option that nothing took; the nearest may be one of `own`, the command's."""
     for name in given:
-        known = sorted({option.replace("_", "-") for kind in kinds for option in settable(kind)})
+        known = {option.replace("_", "-") for kind in kinds for option in settable(kind)}
         shown = name.replace("_", "-")
-        raise ParameterError(f"unknown option --{shown}; besides those of --help: {_known(known, shown)}")
+        flags = {flag for each in parameters_of(own).values() for flag in flags_of(each)}
+        mine = {flag.removeprefix("--") for flag in flags if flag.startswith("--")}
+        others = sorted(known - mine)
+        besides = f"besides those of --help: known: {listed(others)}" if others else "see --help"
+        raise ParameterError(f"unknown option --{shown}; {besides}{nearest(sorted(known | mine), shown)}")
 
 
 def _convert(each: Parameter, text: str, load: Callable[[str], Mapping[str, float]] | None) -> Any:

@@ -27,7 +27,7 @@ def run(call: Inspect) -> None:
     console = Console()
     paths, given = separate(call.lists)
     if call.format is None and any(is_model(path) for path in paths):
-        refuse_rest(given)
+        refuse_rest(given, own=Inspect)
         _look_at_model(paths, call, console)
         return
     if call.top is not None:
@@ -35,7 +35,7 @@ def run(call: Inspect) -> None:
     how = None
     if call.metric is not None:
         how = measure(call.metric, given, call)
-    refuse_rest(given, *([] if how is None else [type(how.metric)]))
+    refuse_rest(given, *([] if how is None else [type(how.metric)]), own=Inspect)
     corpus = read_corpus(Source(paths, call.refs, call.format), console)
     corpus = corpus if how is None else how.measured(corpus)
     found = _look(corpus, call, console)

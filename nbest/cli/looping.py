@@ -36,7 +36,7 @@ def run(call: LoopRun) -> None:
     kind = look_up(TRAINERS, call.method, "method")
     how = measure(call.metric, given, call)
     settings = take(kind, given, load=lambda path: load(path).weights)
-    refuse_rest(given, kind, type(how.metric))
+    refuse_rest(given, kind, type(how.metric), own=LoopRun)
     grid = grid_values(kind, call.grid) if call.grid else None
     refuse_twice(settings, grid or {}, "--grid")
     named = [call.start if call.start and Path(call.start).is_file() else None, call.refs, call.heldout_refs]

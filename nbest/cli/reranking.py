@@ -58,7 +58,7 @@ def _decision(call: Rerank, model: LogLinear, further: dict[str, str]) -> dict[s
     if further:
         function = DECISIONS[own["kind"]]
         own |= take(function, further)
-        refuse_rest(further, function)
+        refuse_rest(further, function, own=Rerank)
     given = {"gain": call.gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
     for name, value in given.items():
         if value is not None and not takes(own["kind"], name):

@@ -36,7 +36,8 @@ def run(call: Score) -> None:
     rows: list[dict[str, Any]] = []
     for name in names:
         rows += _rows(name, call, given, systems, references, compare=compare)
-    refuse_rest({k: v for k, v in given.items() if not any(k in _options(n) for n in names)}, *map(_kind, names))
+    rest = {k: v for k, v in given.items() if not any(k in _options(n) for n in names)}
+    refuse_rest(rest, *map(_kind, names), own=Score)
     if call.as_json:
         print_json(rows)
         return

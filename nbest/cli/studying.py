@@ -191,12 +191,12 @@ class _Call:
         """The further options of the methods; one that none of them has is an error."""
         each = next((each for each in self.keywords if isinstance(each.how, FurtherSettings)), None)
         if each is None:
-            further.refuse_rest(self.given, type(self.how.metric))
+            further.refuse_rest(self.given, type(self.how.metric), own=type(self.options))
             return {}
         kinds = self._methods()
         found = [further.take(kind, dict(self.given), load=lambda path: load(path).weights) for kind in kinds]
         left = {key: value for key, value in self.given.items() if not any(key in options for options in found)}
-        further.refuse_rest(left, *kinds, type(self.how.metric))
+        further.refuse_rest(left, *kinds, type(self.how.metric), own=type(self.options))
         for other in self.keywords:
             if get_origin(other.kind) is Mapping and isinstance(other.how, Given):
                 further.refuse_twice(found[0], self._value(other), other.flag)

@@ -37,7 +37,7 @@ def run(call: Tune) -> None:
     kind = look_up(TRAINERS, call.method, "method")
     how = measure(call.metric, given, call)
     settings = take(kind, given, load=lambda path: load(path).weights)
-    refuse_rest(given, kind, type(how.metric))
+    refuse_rest(given, kind, type(how.metric), own=Tune)
     if call.heldout and call.split:
         raise ParameterError("give --heldout or --split, not both")
     if call.decision is not None:

@@ -316,7 +316,6 @@ def test_several_lists_are_merged(run: Run, folder: Path) -> None:
         (("tune", "dev.nbest", "--refs", "dev.ref"), "--metric, one of"),
         (("tune", "dev.nbest", "--metric", "wer"), "needs references"),
         ((*TUNE, "--method", "mret"), "did you mean 'mert'"),
-        ((*TUNE, "--restart", "3"), "did you mean 'restarts'"),
         ((*TUNE, "--restarts", "many"), "must be a whole number, got 'many'"),
         ((*TUNE, "--restarts", "-1"), "'restarts' of MERT must be >= 0, got -1"),
         ((*TUNE, "--frozen", "lmm"), "did you mean 'lm'"),
@@ -350,3 +349,27 @@ def test_bad_input_is_one_line_and_exit_code_two(
     assert len(ran.err.strip().splitlines()) == 1
     assert ran.out == ""
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (("rerank", "test.nbest", "--model", "m.ini", "--decison", "mbr"), "decision"),
+        (("tune", "dev.nbest", "--refs", "dev.ref", "-m", "wer", "-o", "m.json", "--methd", "mert"), "method"),
+        (("inspect", "dev.nbest", "--jsn"), "json"),
+        (("score", "dev.ref", "--refs", "dev.ref", "-m", "wer", "--tset", "wilcoxon"), "test"),
+        (
+            ("compare", "dev.nbest", "--refs", "dev.ref", "-m", "wer", "--test", "test.nbest", "--heldot", "x"),
+            "heldout",
+        ),
+        (("study", "path", "dev.nbest", "--refs", "dev.ref", "-m", "wer", "--outptu", "x"), "output"),
+    ],
+)
+def test_a_misspelt_option_of_the_command_is_recognised(
+    run: Run, folder: Path, given: tuple[str, ...], meant: str
+) -> None:
+    """Options that a command passes on are not the only ones that may be meant."""
+    (folder / "m.ini").write_text("am= 1\nlm= 0\nnoise= 0\n")
+    ran = run(*given)
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+    assert f"did you mean {meant!r}?" in ran.err
