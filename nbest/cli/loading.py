@@ -22,8 +22,6 @@ from nbest.formats.lists.base import number
 from nbest.formats.references import align_references
 from nbest.metrics import METRICS, External, make_metric
 
-ADDED = "--add computes features of whole texts, which edges of a forest do not have"
-
 
 @dataclass(frozen=True)
 class Source:

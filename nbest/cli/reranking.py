@@ -14,6 +14,7 @@ from nbest.cli.further import refuse_rest, separate, take
 from nbest.cli.loading import Source, read_corpus
 from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
+from nbest.compute.parallel import counter
 from nbest.corpus.order import first_number, gaps, whole_numbers
 from nbest.decisions import DECISIONS, needs_model, takes
 from nbest.decisions.choose import Choice, choose, decision_of
@@ -38,15 +39,8 @@ def run(call: Rerank) -> None:
     if unused and call.model is not None:
         console.say(f"{call.test[0]}: the model has no weight for {listed(unused)}; not used")
     with console.progress("deciding") as update:
-        done = 0
-
-        def step(count: int) -> None:
-            nonlocal done
-            done += count
-            update(done, len(corpus))
-
         try:
-            found = choose(model, corpus, decision, k=call.k, progress=step)
+            found = choose(model, corpus, decision, k=call.k, progress=counter(update, len(corpus)))
         except CapabilityError as error:
             raise CapabilityError(f"{call.test[0]}: {error}") from None
     write_text(call.output, "".join(f"{line}\n" for line in _lines(call, found, console)))

@@ -90,6 +90,20 @@ def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = N
     return [results[place] for place in range(len(items))]
 
 
+def counter(progress: Callable[[int, int], Any] | None, total: int) -> Callable[[int], None]:
+    """What several threads call with how many more are done; `progress` is told how many of all."""
+    done, lock = 0, threading.Lock()
+
+    def tell(more: int) -> None:
+        nonlocal done
+        with lock:
+            done += more
+            if progress is not None:
+                progress(done, total)
+
+    return tell
+
+
 @cache
 def _pool(workers: int, process: int, owner: int) -> ThreadPoolExecutor:
     """A pool that is kept, as making one costs more than a small pass: one a process (threads do not survive a fork)

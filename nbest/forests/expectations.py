@@ -31,49 +31,44 @@ if TYPE_CHECKING:
     from nbest.corpus.layout import Layout
 
 
-def expectations(forests: Forests, scores: Floats, values: Floats, threads: int | None = None) -> Floats:
+def expectations(forests: Forests, scores: Floats, values: Floats) -> Floats:
     """[N, ...] expected sum of edge values [E, ...] over the edges of a derivation; 0 for an empty forest."""
-    used = posteriors(forests, scores, threads).edges
+    used = posteriors(forests, scores).edges
     return segments.sums(used.reshape(-1, *(1,) * (np.ndim(values) - 1)) * values, forests.forest_edges)
 
 
-def covariances(forests: Forests, scores: Floats, values: Floats, other: Floats, threads: int | None = None) -> Floats:
+def covariances(forests: Forests, scores: Floats, values: Floats, other: Floats) -> Floats:
     """[N, ...] covariance of the sum of edge values [E, ...] with that of `other` [E] over a derivation."""
-    marked = derivatives(forests, scores, other, threads)
+    marked = derivatives(forests, scores, other)
     return segments.sums(marked.reshape(-1, *(1,) * (np.ndim(values) - 1)) * values, forests.forest_edges)
 
 
-def variances(forests: Forests, scores: Floats, values: Floats, threads: int | None = None) -> Floats:
+def variances(forests: Forests, scores: Floats, values: Floats) -> Floats:
     """[N] variance of the sum of edge values [E] over a derivation, as sum_e P(e) delta(e)^2: never below 0.
 
     delta(e) = r(e) + sum_t R(t) - R(head). Sums that are the same in all derivations give rounding of the order of
     (1e-16 r(d))^2, where a difference of two large numbers would leave 1e-16 r(d)^2.
     """
-    layout, shares, nodes, amounts = _shared(forests, scores, values, threads)
+    layout, shares, nodes, amounts = _shared(forests, scores, values)
     out = np.zeros(len(layout))
     over_ranges(
         lambda low, high: _variances(low, high, layout.graph, (shares, nodes, amounts), out),
         layout.edge_offsets,
-        threads,
     )
     return out
 
 
-def derivatives(forests: Forests, scores: Floats, other: Floats, threads: int | None = None) -> Floats:
+def derivatives(forests: Forests, scores: Floats, other: Floats) -> Floats:
     """[E] derivative of the expectation of `other` [E] by the score of each edge."""
-    layout, shares, nodes, amounts = _shared(forests, scores, other, threads)
-    over_ranges(
-        lambda low, high: _derivatives(low, high, layout.graph, (shares, nodes, amounts)), layout.edge_offsets, threads
-    )
+    layout, shares, nodes, amounts = _shared(forests, scores, other)
+    over_ranges(lambda low, high: _derivatives(low, high, layout.graph, (shares, nodes, amounts)), layout.edge_offsets)
     return layout.gather(amounts)
 
 
-def _shared(
-    forests: Forests, scores: Floats, values: Floats, threads: int | None
-) -> tuple[Layout, Floats, Floats, Floats]:
+def _shared(forests: Forests, scores: Floats, values: Floats) -> tuple[Layout, Floats, Floats, Floats]:
     """The layout, shares [E'], node posteriors [V'] and values [E'] that may be written to."""
     layout = forests.layout
-    _, shares, nodes = run_both(layout, layout.spread(checked_scores(forests, scores)), threads)
+    _, shares, nodes = run_both(layout, layout.spread(checked_scores(forests, scores)))
     return layout, shares, nodes, layout.spread(values)
 
 

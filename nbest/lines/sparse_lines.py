@@ -57,13 +57,12 @@ class SparseLines:
 
     def search_all(self, progress: Callable[[int, int], None] | None = None) -> tuple[Floats, Floats]:
         """[C] and [C]: what `search` finds for each column from here, in one pass over the index."""
-        batches, done = self._batches(), [0]
+        batches = self._batches()
+        tell = parallel.counter(progress, len(batches))
 
         def one(which: Ints) -> tuple[Floats, Floats]:
             found = self._search(which)
-            done[0] += 1
-            if progress is not None:
-                progress(done[0], len(batches))
+            tell(1)
             return found
 
         parts = parallel.each(one, batches)

@@ -97,7 +97,6 @@ class _PathDecoder:
     """Forests that stand in for a decoder."""
 
     forests: Forests
-    threads: int | None
     tell: Callable[[], None]
 
     def decode(self, weights: Mapping[str, float], inputs: None) -> Forests:
@@ -109,7 +108,7 @@ class _PathDecoder:
 def _mert(forests: Forests, trainer: MERT, k: int, rounds: int, progress: Progress) -> list[dict[str, Any]]:
     """One row a round of the outer loop."""
     steps = count()
-    decoder = _PathDecoder(forests, trainer.threads, lambda: progress(next(steps), rounds + 1) if progress else None)
+    decoder = _PathDecoder(forests, lambda: progress(next(steps), rounds + 1) if progress else None)
     start = dict.fromkeys(forests.feature_names, 0.0)
     with TemporaryDirectory() as folder:
         loop = Loop(

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from nbest.base.errors import ParameterError, _known
@@ -25,20 +24,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Done, total."""
-
-
-def counter(progress: Callable[[int, int], Any] | None, total: int) -> Callable[[int], None]:
-    """What several threads call with how many more are done; `progress` is told how many of all."""
-    done, lock = 0, Lock()
-
-    def tell(more: int) -> None:
-        nonlocal done
-        with lock:
-            done += more
-            if progress is not None:
-                progress(done, total)
-
-    return tell
 
 
 class Listener(Protocol):

@@ -1,6 +1,7 @@
 """Threads change neither order nor results; every segment is handled once."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbest.base.errors import ParameterError
-from nbest.compute.parallel import each, over_ranges, thread_count
+from nbest.compute.parallel import counter, each, over_ranges, thread_count
 from nbest.compute.segments import offsets_of
 
 
@@ -55,3 +56,11 @@ def test_the_first_exception_comes_through_and_little_is_begun_after_it():
         each(fail, range(1000), 4)
     assert len(begun) <= 8
     assert each(lambda x: x, range(3), 4) == [0, 1, 2]
+
+
+def test_a_counter_tells_every_number_once_and_in_order():
+    told = []
+    tell = counter(lambda done, total: (time.sleep(0.001), told.append((done, total))), 40)
+    each(lambda _: tell(1), range(40), 4)
+    assert told == [(done, 40) for done in range(1, 41)]
+    counter(None, 3)(1)  # nobody is told

@@ -14,17 +14,17 @@ from nbest.forests.oracle.errors import is_lattice, oracle_errors
 from nbest.metrics.edit import WER
 
 
-def oracle(forests: Forests, losses: Floats, threads: int | None = None) -> Derivations:
+def oracle(forests: Forests, losses: Floats) -> Derivations:
     """The derivation of each forest with the smallest sum of edge losses [E]; exact. +inf excludes an edge."""
     losses = np.asarray(losses, np.float64)
     if losses.shape != (forests.edges,) or np.isnan(losses).any() or (losses == -np.inf).any():
         raise ParameterError(
             f"'losses' of oracle must be numbers above -infinity, one for each of {forests.edges} edges"
         )
-    return kbest(forests, -losses, 1, threads=threads)
+    return kbest(forests, -losses, 1)
 
 
-def forest_oracle(forests: Forests, *, beam: int = 50, threads: int | None = None) -> Derivations:
+def forest_oracle(forests: Forests, *, beam: int = 50) -> Derivations:
     """A derivation of each forest with a small loss by the metric of the forests, each segment alone.
 
     Exact (the smallest loss) for WER where all forests are lattices, see `oracle_errors`. Otherwise a beam, see
@@ -32,5 +32,5 @@ def forest_oracle(forests: Forests, *, beam: int = 50, threads: int | None = Non
     """
     metric = forests.need_metric()
     if isinstance(metric, WER) and is_lattice(forests):
-        return oracle_errors(forests, lowercase=metric.lowercase, threads=threads)[0]
-    return beam_oracle(forests, beam=beam, threads=threads)
+        return oracle_errors(forests, lowercase=metric.lowercase)[0]
+    return beam_oracle(forests, beam=beam)

@@ -22,7 +22,7 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import each
+from nbest.compute.parallel import counter, each
 from nbest.corpus import Forests, NBest
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest import kbest
@@ -30,7 +30,7 @@ from nbest.lm.mixture import Mixture, Sides, sides_of
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import lm_arrays
 from nbest.model.loglinear import LogLinear
-from nbest.systems.base import SILENT, Listener, Progress, System, counter, limits_of
+from nbest.systems.base import SILENT, Listener, Progress, System, limits_of
 from nbest.systems.converter.dictionary import Dictionary
 from nbest.systems.converter.lattice import kinds_of, run_of, word_options
 from nbest.systems.converter.search import FEATURES, ConverterForest, search_lattice

@@ -12,10 +12,10 @@ import numpy as np
 
 from nbest.base.errors import ParameterError, _known
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import each
+from nbest.compute.parallel import counter, each
 from nbest.corpus import Forests
 from nbest.formats.conllu import NO_HEAD, Sentence, read_conllu
-from nbest.systems.base import SILENT, Listener, Progress, System, counter, limits_of
+from nbest.systems.base import SILENT, Listener, Progress, System, limits_of
 from nbest.systems.parser.forest import ParserForest, forest, joined_forests
 from nbest.systems.parser.labels import LabelOptions
 from nbest.systems.parser.report import attachment

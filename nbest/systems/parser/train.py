@@ -12,9 +12,8 @@ from nbest.base.parameters import parameters_of
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
-from nbest.compute.parallel import each
+from nbest.compute.parallel import counter, each
 from nbest.formats.conllu import Sentence
-from nbest.systems.base import counter
 from nbest.systems.parser.eisner import inside_trees, marginals
 from nbest.systems.parser.labels import LabelOptions, arc_options, label_options
 from nbest.systems.parser.parser import Parser

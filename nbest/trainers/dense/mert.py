@@ -104,12 +104,11 @@ class _Search:
         self.signs = np.array([_SIGNS[trainer.signs[n]] if n in trainer.signs else 0.0 for n in names])
         self.given = problem.start(trainer.start)[self.useful]
         self.searches = 0
-        self.done = 0
 
     def run(self) -> Result:
         starts = self._starts()
         chains = min(self.trainer.elite, len(starts)) if self.trainer.hops else 0
-        self.total = len(starts) + chains * self.trainer.hops
+        self.tell = parallel.counter(self.trainer.progress, len(starts) + chains * self.trainer.hops)
         # threads that have no start go into the line searches; all of them where one search serves the next
         outer = 1 if self.lines.alone else None
         climbed = parallel.each(lambda job: self._climb_start(*job), list(enumerate(starts)), outer)
@@ -134,7 +133,7 @@ class _Search:
 
     def _climb_start(self, number: int, weights: Floats) -> _Point:
         point = self._climb(_Point(weights, -np.inf), generator(self.trainer.seed, 1, number))
-        self._tick()
+        self.tell(1)
         return point
 
     def _hop(self, number: int, point: _Point) -> _Point:
@@ -146,13 +145,8 @@ class _Search:
             other = self._climb(_Point(moved, -np.inf), rng, goal=point.value)
             if other.value > point.value:
                 point = other
-            self._tick()
+            self.tell(1)
         return point
-
-    def _tick(self) -> None:
-        self.done += 1
-        if self.trainer.progress is not None:
-            self.trainer.progress(self.done, self.total)
 
     # one climb ---------------------------------------------------------------------------------------------------
 

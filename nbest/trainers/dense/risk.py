@@ -96,13 +96,11 @@ class MinRisk(Trainer):
     def _stop(self, problem: Problem[Any]) -> int:
         """After how many steps the metric of left-out folds is best."""
         fold = generator(self.seed).permutation(len(problem.corpus)) % self.folds
-        done: list[int] = []
+        tell = parallel.counter(self.progress, self.folds + 1)  # and the path over all of the corpus
 
         def one(number: int) -> list[Floats]:
             totals = _fold_totals(self, problem, fold == number)
-            done.append(number)
-            if self.progress is not None:
-                self.progress(len(done), self.folds + 1)  # and the path over all of the corpus
+            tell(1)
             return totals
 
         paths = parallel.each(one, range(self.folds))

@@ -9,11 +9,10 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.parallel import each
+from nbest.compute.parallel import counter, each
 from nbest.corpus import Forests
 from nbest.lm.model import LanguageModel
 from nbest.lm.query import lm_arrays
-from nbest.systems.base import counter
 from nbest.systems.translator.itg.chart import decode_sentence
 from nbest.systems.translator.itg.cube import INVERTED, MONOTONE, ItgSearch
 from nbest.systems.translator.itg.emit import (
