@@ -6,6 +6,9 @@ the backend works on. Those are laid out once and kept in the room of the shard,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Protocol
@@ -159,3 +162,21 @@ BACKENDS: Registry[Backend] = Registry(
     room="nbest.objectives",
 )
 """Backends by name."""
+
+_current: ContextVar[Backend] = ContextVar("current", default=NUMBA)
+
+
+def current_backend() -> Backend:
+    """What objectives compute with that are given no backend."""
+    return _current.get()
+
+
+@contextmanager
+def computing_with(backend: Backend | str) -> Iterator[Backend]:
+    """Let all that is trained inside compute with a backend, or with that of a name."""
+    chosen = BACKENDS.look_up(backend) if isinstance(backend, str) else backend
+    token = _current.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _current.reset(token)

@@ -18,7 +18,7 @@ from nbest.forests.ngrams import NgramStats, ngram_stats
 from nbest.forests.posteriors import run_both
 from nbest.metrics import BLEU
 from nbest.metrics.rates import FLOOR
-from nbest.objectives.backends import NUMBA, Backend, StatCredit
+from nbest.objectives.backends import Backend, StatCredit, current_backend
 from nbest.objectives.forest_shard import ForestShard
 from nbest.objectives.penalties import NO_PENALTY, Penalty
 
@@ -112,7 +112,7 @@ class CoBLEU:
     gamma: float = 1.0
     penalty: Penalty = NO_PENALTY
     floor: float = FLOOR
-    backend: Backend = NUMBA
+    backend: Backend = field(default_factory=current_backend)
 
     def __post_init__(self) -> None:
         for name in ("temperature", "gamma", "floor"):

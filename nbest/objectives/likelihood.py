@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from nbest.base.types import Floats
 from nbest.compute import segments
-from nbest.objectives.backends import NUMBA, Backend
+from nbest.objectives.backends import Backend, current_backend
 from nbest.objectives.penalties import Penalty
 from nbest.objectives.shard import Shard
 
@@ -25,7 +25,7 @@ class Likelihood:
     """
 
     penalty: Penalty
-    backend: Backend = NUMBA
+    backend: Backend = field(default_factory=current_backend)
 
     def moments(self, weights: Floats, shard: Shard) -> float:
         """The log-likelihood of this shard; additive over shards."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute.jets import expand
-from nbest.objectives.backends import NUMBA, Backend, Moments, StatCredit
+from nbest.objectives.backends import Backend, Moments, StatCredit, current_backend
 from nbest.objectives.forest_shard import ForestShard
 from nbest.objectives.penalties import NO_PENALTY, Penalty
 from nbest.objectives.shard import Shard
@@ -41,7 +41,7 @@ class Risk:
     penalty: Penalty = NO_PENALTY
     alpha: float | None = None  # BLEU's sigmoid brevity penalty
     segments: int = 1  # of the corpus, for `alpha`
-    backend: Backend = NUMBA
+    backend: Backend = field(default_factory=current_backend)
 
     def __post_init__(self) -> None:
         if self.order not in (1, 2):

@@ -10,7 +10,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute.executors import executor_of
 from nbest.corpus import NBest
-from nbest.objectives.backends import NUMBA, Moments
+from nbest.objectives.backends import Moments, current_backend
 from nbest.objectives.shard import Shard, list_shards
 
 
@@ -55,4 +55,4 @@ class Expected:
 
 
 def _moments(weights: Floats, gamma: float, pairs: Ints, shard: Shard) -> Moments:
-    return NUMBA.posteriors(shard, weights, gamma, pairs)
+    return current_backend().posteriors(shard, weights, gamma, pairs)

@@ -1,14 +1,17 @@
 """Backends keep the contract: a plain NumPy twin gives the same numbers, and broken ones are rejected."""
 
+from collections import Counter
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from nbest.base.errors import CapabilityError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.objectives import BACKENDS, Risk, Shard
-from nbest.objectives.backends import NUMBA
+from nbest.objectives.backends import NUMBA, NumbaBackend, computing_with
 from nbest.testing import check_backend, toy_lists
+from nbest.trainers import MERT, MinRisk, SoftBLEU
 from tests.objectives.numpy_backend import NumpyBackend
 
 
@@ -109,3 +112,31 @@ REASONS = {
 def test_broken_ones_are_rejected(broken):
     with pytest.raises((AssertionError, ValueError, IndexError), match=REASONS[broken]):
         check_backend(broken())
+
+
+class Counting(NumbaBackend):
+    """Counts what it is asked for."""
+
+    asked: ClassVar[Counter[str]] = Counter()
+
+    def posteriors(self, *arguments: Any, **options: Any) -> Any:
+        self.asked["posteriors"] += 1
+        return super().posteriors(*arguments, **options)
+
+    def scores(self, *arguments: Any, **options: Any) -> Any:
+        self.asked["scores"] += 1
+        return super().scores(*arguments, **options)
+
+
+@pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
+@pytest.mark.parametrize(("trainer", "pass_"), [(MinRisk, "posteriors"), (SoftBLEU, "posteriors"), (MERT, "scores")])
+def test_trainers_compute_with_what_is_current(trainer: type, pass_: str) -> None:
+    corpus = toy_lists(1)
+    plain = trainer().fit(corpus)
+    Counting.asked.clear()
+    with computing_with(Counting()):
+        model = trainer().fit(corpus)
+    assert Counting.asked[pass_] > 1, "calibration and objectives ask it, also on other threads"
+    assert model.weights == plain.weights
+    with pytest.raises(ParameterError, match="did you mean 'numba'"), computing_with("numbaa"):
+        pass
