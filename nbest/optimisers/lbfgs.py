@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,31 +9,8 @@ import numpy as np
 
 from nbest.base.errors import NbestError
 from nbest.base.types import Floats
+from nbest.compute.blas import ONE_BLAS_THREAD
 from nbest.optimisers.result import Result
-
-
-class _OneBlasThread:
-    """While any L-BFGS runs, BLAS has one thread: on vectors this short its threads only wait for each other."""
-
-    def __init__(self) -> None:
-        self.lock, self.users, self.limit = threading.Lock(), 0, None
-
-    def __enter__(self) -> None:
-        from threadpoolctl import threadpool_limits
-
-        with self.lock:
-            self.users += 1
-            if self.users == 1:
-                self.limit = threadpool_limits(limits=1, user_api="blas")
-
-    def __exit__(self, *error: object) -> None:
-        with self.lock:
-            self.users -= 1
-            if self.users == 0 and self.limit is not None:
-                self.limit.restore_original_limits()
-
-
-_one_blas_thread = _OneBlasThread()
 
 
 def lbfgs(
@@ -69,7 +45,7 @@ def lbfgs(
 
     rounds: list[int] = []
     options = {"maxiter": iterations, "ftol": tolerance, "gtol": tolerance, "maxfun": 10 * iterations}
-    with _one_blas_thread:
+    with ONE_BLAS_THREAD:
         end = minimize(
             checked, np.asarray(start, np.float64), jac=True, method="L-BFGS-B", options=options, callback=after
         )

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any
 
 from nbest.base.parameters import Parameters, parameter, parameters_of
+from nbest.compute.blas import ONE_BLAS_THREAD
 from nbest.compute.executors import executor_of, using
 from nbest.optimisers.result import Result
 
@@ -35,7 +36,7 @@ def _on_own_threads(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def fitted(self: Trainer, *corpora: Any, **named: Any) -> Any:
         parameters_of(type(self))["threads"].check(self.threads)
-        with using(executor_of(self.threads)):
+        with using(executor_of(self.threads)), ONE_BLAS_THREAD:  # folds and restarts run side by side
             return fit(self, *corpora, **named)
 
     return fitted

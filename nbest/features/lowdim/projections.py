@@ -10,10 +10,11 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.parameters import check, parameter
+from nbest.compute.blas import ONE_BLAS_THREAD
 from nbest.corpus import NBest
 from nbest.features.lowdim.alternation import alternate, slacks_of
 from nbest.features.lowdim.feature import NAME, recipe
-from nbest.features.lowdim.solver import Directions, Solver, ViewCovariance, one_blas_thread
+from nbest.features.lowdim.solver import Directions, Solver, ViewCovariance
 from nbest.features.lowdim.views import Names, Views, views_of
 from nbest.features.ngrams.bags import check_view
 from nbest.optimisers.block_cg import Products
@@ -56,7 +57,7 @@ class Projections:
     def solver(self, views: Views) -> Solver:
         """The covariances of these views, ready to solve for any targets."""
         inputs, outputs = Products(views.inputs, self.threads), Products(views.references, self.threads)
-        with one_blas_thread():  # the factors do not depend on how many there are
+        with ONE_BLAS_THREAD:  # the factors do not depend on how many there are
             covariances = ViewCovariance(inputs, self.tau, "input"), ViewCovariance(outputs, self.tau, "output")
         return Solver(
             *covariances,

@@ -11,13 +11,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.base.randomness import generator
 from nbest.base.types import Floats
+from nbest.compute.blas import ONE_BLAS_THREAD
 from nbest.compute.compilation import kernel
 from nbest.optimisers.block_cg import Products, Scaling, block_cg
 
@@ -94,13 +94,6 @@ class ViewCovariance:
         return found.values
 
 
-def one_blas_thread() -> Any:
-    """Products of tall, narrow blocks: threads of the BLAS wait for each other longer than they work."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1)
-
-
 def gram(view: Products) -> Floats:
     """[d, d] Z'Z as a dense matrix. Cost: the squares of the lengths of the rows."""
     out = np.zeros((view.shape[1], view.shape[1]))
@@ -169,7 +162,7 @@ class Solver:
         if k < 1:
             raise ParameterError(f"'k' of LowDim must be >= 1, got {k}")
         room = min(k, self.inputs.view.shape[1], self.outputs.view.shape[1])
-        with one_blas_thread():
+        with ONE_BLAS_THREAD:
             found = _Space(self, targets, room).search(start)
         if found.k < k:
             why = f"the rank of the covariance between inputs and outputs is {found.k}"
