@@ -24,13 +24,7 @@ from nbest.systems.translator.phrases.numbers import Numbers, PairCounts
 from nbest.systems.translator.translator import Translator
 from nbest.testing.corpora import toy_lists
 from nbest.testing.forests import toy_forests
-from nbest.trainers import (
-    MSR,
-    MSR2,
-    MaxLikelihood,
-    MinRisk,
-    SoftBLEU,
-)
+from nbest.trainers import MSR, MSR2, MaxLikelihood, MinRisk, SoftBLEU
 from nbest.trainers.dense import cobleu
 
 _MANY = 5000  # more than the first tables hold

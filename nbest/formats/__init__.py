@@ -8,14 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nbest.base.errors import (
-    CapabilityError,
-    FormatError,
-    ParameterError,
-    _known,
-    look_up,
-    need_kind,
-)
+from nbest.base.errors import CapabilityError, FormatError, ParameterError, _known, look_up, need_kind
 from nbest.base.files import read_bytes
 from nbest.base.registry import Registry
 from nbest.corpus import Forests, NBest

@@ -22,14 +22,7 @@ from nbest.base.errors import FormatError
 from nbest.base.files import decode, read_bytes
 from nbest.base.types import Floats, Ints
 from nbest.corpus import Texts
-from nbest.lm.arpa_scan import (
-    FIELDS,
-    NUMBER,
-    SHORT,
-    WORD,
-    lookup_table,
-    scan_section,
-)
+from nbest.lm.arpa_scan import FIELDS, NUMBER, SHORT, WORD, lookup_table, scan_section
 from nbest.lm.model import SPECIAL, LanguageModel
 from nbest.lm.query import START
 from nbest.lm.tables import NgramTable, RepeatedError, build_table

@@ -31,14 +31,7 @@ from nbest.compute.compilation import kernel
 from nbest.compute.parallel import each
 from nbest.corpus import Texts, intern
 from nbest.lm.model import LanguageModel
-from nbest.lm.query import (
-    END,
-    START,
-    UNKNOWN,
-    Arrays,
-    find_child,
-    lm_arrays,
-)
+from nbest.lm.query import END, START, UNKNOWN, Arrays, find_child, lm_arrays
 from nbest.lm.trie import suffix_nodes
 
 _BLOCK = 2000  # sentences a piece of work

@@ -15,14 +15,7 @@ from nbest.compute.parallel import each
 from nbest.corpus import Texts, intern
 from nbest.corpus.container import frozen_view
 from nbest.corpus.words import Words
-from nbest.lm.query import (
-    END,
-    START,
-    UNKNOWN,
-    lm_arrays,
-    score_sentences,
-    word_logprob,
-)
+from nbest.lm.query import END, START, UNKNOWN, lm_arrays, score_sentences, word_logprob
 
 SPECIAL = ("<unk>", "<s>", "</s>")
 """The first words of every vocabulary: unknown, start and end of a sentence."""

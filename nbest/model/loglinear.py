@@ -13,15 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import (
-    CapabilityError,
-    FormatError,
-    ParameterError,
-    listed,
-    look_up,
-    need_kind,
-    shown,
-)
+from nbest.base.errors import CapabilityError, FormatError, ParameterError, listed, look_up, need_kind, shown
 from nbest.base.files import decode, read_bytes
 from nbest.base.types import Floats, Ints
 from nbest.base.version import VERSION

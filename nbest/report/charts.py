@@ -10,19 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.report.svg import (
-    COLOURS,
-    INK,
-    PALE,
-    Canvas,
-    Scale,
-    label,
-    padded,
-    shade,
-    step_of,
-    text_width,
-    ticks,
-)
+from nbest.report.svg import COLOURS, INK, PALE, Canvas, Scale, label, padded, shade, step_of, text_width, ticks
 
 Ticks = Sequence[tuple[float, str]]
 Range = tuple[float, float, int]

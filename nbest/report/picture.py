@@ -5,25 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nbest.report.charts import (
-    DASHES,
-    HeatMap,
-    Histogram,
-    Key,
-    Panel,
-    Ticks,
-    mark,
-)
-from nbest.report.svg import (
-    GRID,
-    INK,
-    PALE,
-    Canvas,
-    Scale,
-    shorten,
-    text_width,
-    ticks,
-)
+from nbest.report.charts import DASHES, HeatMap, Histogram, Key, Panel, Ticks, mark
+from nbest.report.svg import GRID, INK, PALE, Canvas, Scale, shorten, text_width, ticks
 
 _HEAD, _FOOT, _EDGE = 24.0, 50.0, 24.0  # room for a panel's title, its x axis, the right margin
 _KEY, _ROW = 26.0, 18.0  # width of a sample in a legend, height of a line of it

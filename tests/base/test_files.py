@@ -10,14 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from nbest.base.errors import FormatError
-from nbest.base.files import (
-    decode,
-    read_bytes,
-    read_lines,
-    replacing,
-    split_lines,
-    write_text,
-)
+from nbest.base.files import decode, read_bytes, read_lines, replacing, split_lines, write_text
 
 TEXT = "größer\n日本\u2028x\n\nend\n"
 

@@ -10,15 +10,7 @@ from pathlib import Path
 import pytest
 
 import nbest
-from nbest.base.errors import (
-    FormatError,
-    NbestError,
-    ParameterError,
-    listed,
-    shortened,
-    shown,
-    visible,
-)
+from nbest.base.errors import FormatError, NbestError, ParameterError, listed, shortened, shown, visible
 
 ROOT = str(Path(nbest.__file__).parent.parent)
 ESCAPE = "\x1b[31mred\x9b\u202e"

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import read_bytes
-from nbest.formats.conllu import (
-    NO_HEAD,
-    Sentence,
-    conllu_of,
-    looks_like_conllu,
-    read_conllu,
-    sentence_of,
-    write_conllu,
-)
+from nbest.formats.conllu import NO_HEAD, Sentence, conllu_of, looks_like_conllu, read_conllu, sentence_of, write_conllu
 
 
 def row(number: str, form: str, upos: str = "_", xpos: str = "_", head: str = "_", deprel: str = "_") -> str:

@@ -11,14 +11,7 @@ from scipy.optimize import minimize_scalar
 from nbest.base.errors import ParameterError
 from nbest.corpus import Texts
 from nbest.lm.estimate import KneserNey
-from nbest.lm.mixture import (
-    Mixture,
-    em_weight,
-    fit_mixture,
-    sides_of,
-    token_logprobs,
-    word_ids,
-)
+from nbest.lm.mixture import Mixture, em_weight, fit_mixture, sides_of, token_logprobs, word_ids
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=5).map(" ".join), min_size=2, max_size=8)
 OTHERS = st.lists(st.lists(st.sampled_from("cdefg"), min_size=1, max_size=5).map(" ".join), min_size=2, max_size=8)

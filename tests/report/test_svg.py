@@ -11,17 +11,7 @@ from hypothesis import strategies as st
 
 from nbest.report.charts import HeatMap, Histogram, LineChart, Series
 from nbest.report.picture import Picture
-from nbest.report.svg import (
-    Canvas,
-    Scale,
-    padded,
-    place,
-    shade,
-    shorten,
-    step_of,
-    text_width,
-    ticks,
-)
+from nbest.report.svg import Canvas, Scale, padded, place, shade, shorten, step_of, text_width, ticks
 
 NAMES = ("plain", '<lm&"x>', "it's", "\x00\x1b\ud800", "翻訳モデル" * 20, "")
 

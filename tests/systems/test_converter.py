@@ -206,6 +206,8 @@ def test_bad_settings_are_refused() -> None:
         ConverterTraining(tokens="kana")
     with pytest.raises(ParameterError, match="'order' of ConverterTraining must be >= 1"):
         ConverterTraining(order=0)
+    with pytest.raises(ParameterError, match="'order' of ConverterTraining must be <= 6"):
+        ConverterTraining(order=7)
     with pytest.raises(ParameterError, match="no words"):
         ConverterTraining().fit([ReadSentence((), ())])
     with pytest.raises(ParameterError, match="too few"):

@@ -9,14 +9,7 @@ from nbest.base.types import Floats, Ints
 from nbest.formats.conllu import Sentence
 from nbest.systems.parser.parser import Parser
 from nbest.systems.parser.scores import places_of
-from nbest.systems.parser.train import (
-    GRADIENT,
-    WEIGHT,
-    _step,
-    ascend,
-    scored,
-    train_parser,
-)
+from nbest.systems.parser.train import GRADIENT, WEIGHT, _step, ascend, scored, train_parser
 from nbest.systems.parser.trees import projective, text_of
 from nbest.systems.parser.views import EXPERTS, View, templates_of
 from tests.systems.parser_brute import treebank

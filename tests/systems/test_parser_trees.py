@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from nbest.base.errors import FormatError, ParameterError
 from nbest.formats.conllu import NO_HEAD
 from nbest.systems.parser.eisner import best_heads, inside_trees, marginals
-from nbest.systems.parser.trees import (
-    check_trees,
-    crossings,
-    fault,
-    projective,
-    text_of,
-    tree_of,
-)
+from nbest.systems.parser.trees import check_trees, crossings, fault, projective, text_of, tree_of
 from tests.systems.parser_brute import is_projective, is_tree, sentence, treebank, trees
 
 

@@ -12,15 +12,7 @@ from nbest.compute.intrinsics import fast_exp
 from nbest.compute.parallel import each
 from nbest.compute.segments import offsets_of
 from nbest.features.kernels.expect import exponentials
-from nbest.features.kernels.mixture import (
-    LANES,
-    ROWS,
-    GaussianMixture,
-    densities,
-    fast,
-    near,
-    padded_rows,
-)
+from nbest.features.kernels.mixture import LANES, ROWS, GaussianMixture, densities, fast, near, padded_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -11,18 +11,7 @@ from nbest.compute.compilation import kernel
 from nbest.compute.growing import longer, taller
 from nbest.corpus.layout import Forest
 from nbest.forests.kbest.hashes import doubled, hash_record, is_new
-from nbest.forests.kbest.heap import (
-    EDGE,
-    FIELDS,
-    LEFT,
-    LINK,
-    NONE,
-    RIGHT,
-    UNKNOWN,
-    fill,
-    meld,
-    without_top,
-)
+from nbest.forests.kbest.heap import EDGE, FIELDS, LEFT, LINK, NONE, RIGHT, UNKNOWN, fill, meld, without_top
 
 _CLOSED, _DONE = -2, -1  # instead of a record whose successors are to be made: no candidates yet, successors are there
 

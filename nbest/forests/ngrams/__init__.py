@@ -17,14 +17,7 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.parallel import each
 from nbest.corpus import Forests
-from nbest.forests.ngrams.annotation import (
-    LIMIT,
-    annotate,
-    annotate_tracked,
-    check_order,
-    check_tails,
-    word_edges,
-)
+from nbest.forests.ngrams.annotation import LIMIT, annotate, annotate_tracked, check_order, check_tails, word_edges
 from nbest.forests.ngrams.completed import collect, node_states, orders_of, reference_rows
 from nbest.forests.ngrams.tokens import reference_tokens, retokenised
 from nbest.forests.posteriors import checked_scores, posteriors

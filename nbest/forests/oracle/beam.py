@@ -14,16 +14,7 @@ from nbest.corpus import Forests
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest import joined
 from nbest.forests.oracle.errors import as_tokens
-from nbest.forests.oracle.items import (
-    EDGE,
-    SIZE,
-    WORDS,
-    add_combinations,
-    copy,
-    empty,
-    read_out,
-    same_words,
-)
+from nbest.forests.oracle.items import EDGE, SIZE, WORDS, add_combinations, copy, empty, read_out, same_words
 from nbest.metrics.ngrams import ReferenceTrie, add_reference, table_bits, use_up
 
 _PRECISION, _RATIO = 0.85, 0.72  # of unigrams, and from one order to the next

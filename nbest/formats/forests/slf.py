@@ -25,14 +25,7 @@ from nbest.corpus import Forests, Origin
 from nbest.formats.forests.base import ForestFormat, many_objects, single_files, sniff_single
 from nbest.formats.forests.builder import ForestBuilder
 from nbest.formats.forests.parts import Draft
-from nbest.formats.forests.slf_fields import (
-    FIELDS,
-    Header,
-    Scores,
-    fields,
-    integer,
-    spoken,
-)
+from nbest.formats.forests.slf_fields import FIELDS, Header, Scores, fields, integer, spoken
 from nbest.formats.forests.slf_writer import SUFFIXES, write_slf
 from nbest.formats.lists.base import lines_of, shown
 

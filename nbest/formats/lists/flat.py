@@ -8,14 +8,7 @@ from pathlib import Path
 from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.base.files import replacing, split_lines
 from nbest.corpus import NBest
-from nbest.formats.lists.base import (
-    Format,
-    head_lines,
-    need_one_line,
-    need_texts,
-    shown,
-    text_of,
-)
+from nbest.formats.lists.base import Format, head_lines, need_one_line, need_texts, shown, text_of
 from nbest.formats.lists.builder import Builder
 
 _COUNT = re.compile(r"NC=([0-9]{1,9})[ \t]*").fullmatch

@@ -7,16 +7,7 @@ from pathlib import Path
 from nbest.base.errors import CapabilityError, FormatError
 from nbest.base.files import replacing
 from nbest.corpus import NBest
-from nbest.formats.lists.base import (
-    Format,
-    head_lines,
-    lines_of,
-    need_one_line,
-    need_texts,
-    number,
-    one_score,
-    shown,
-)
+from nbest.formats.lists.base import Format, head_lines, lines_of, need_one_line, need_texts, number, one_score, shown
 from nbest.formats.lists.builder import Builder
 
 

@@ -22,14 +22,7 @@ from nbest.lm.estimate import KneserNey
 from nbest.loop import Inputs, Loop
 from nbest.loop.folder import Folder
 from nbest.model.loglinear import LogLinear
-from nbest.papers.data import (
-    BLEU_OF_TOKENS,
-    arrays_of,
-    parallel,
-    short,
-    translator,
-    translator_folder,
-)
+from nbest.papers.data import BLEU_OF_TOKENS, arrays_of, parallel, short, translator, translator_folder
 from nbest.papers.run import Run
 from nbest.systems.decoder import SystemDecoder
 from nbest.systems.jackknife import fold_indices

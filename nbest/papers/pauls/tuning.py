@@ -21,14 +21,7 @@ from nbest.formats import read_forests, write, write_forests
 from nbest.loop import Inputs, Loop
 from nbest.loop.report import rows_of
 from nbest.model.loglinear import LogLinear
-from nbest.papers.data import (
-    BLEU_OF_TOKENS,
-    arrays_of,
-    chosen_stats,
-    parallel,
-    short,
-    translator,
-)
+from nbest.papers.data import BLEU_OF_TOKENS, arrays_of, chosen_stats, parallel, short, translator
 from nbest.papers.run import Run
 from nbest.systems.translator.translator import DEFAULT_WEIGHTS, Translator
 from nbest.trainers.dense.cobleu import MaxCoBLEU

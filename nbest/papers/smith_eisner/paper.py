@@ -26,14 +26,7 @@ from nbest.model.loglinear import load
 from nbest.papers.data import BLEU_OF_TOKENS, TOKENISING, chosen_stats
 from nbest.papers.run import Paper, Run
 from nbest.papers.smith_eisner.report import LARGE, PAIRS, report
-from nbest.papers.smith_eisner.tasks import (
-    TREEBANKS,
-    Task,
-    parsing,
-    train_experts,
-    train_translator,
-    translation,
-)
+from nbest.papers.smith_eisner.tasks import TREEBANKS, Task, parsing, train_experts, train_translator, translation
 from nbest.runs import Step
 from nbest.studies.sharpness import sharpness
 from nbest.studies.surface import surface

@@ -10,14 +10,7 @@ from nbest.base.errors import FormatError
 from nbest.corpus.metric import Metric
 from nbest.loop import Inputs
 from nbest.metrics import LAS
-from nbest.papers.data import (
-    BLEU_OF_TOKENS,
-    has,
-    parallel,
-    translator,
-    translator_folder,
-    treebank,
-)
+from nbest.papers.data import BLEU_OF_TOKENS, has, parallel, translator, translator_folder, treebank
 from nbest.papers.run import Run
 from nbest.systems.decoder import SystemDecoder, is_system
 from nbest.systems.parser.train import train_parser

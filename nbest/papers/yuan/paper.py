@@ -8,14 +8,7 @@ from functools import partial
 from nbest.papers.run import Paper, Run
 from nbest.papers.yuan.lists import GOLD, NEWS, Kana
 from nbest.papers.yuan.report import report
-from nbest.papers.yuan.train import (
-    METHODS,
-    adapt,
-    compare,
-    interpolate,
-    study,
-    tune,
-)
+from nbest.papers.yuan.train import METHODS, adapt, compare, interpolate, study, tune
 from nbest.runs import Step
 from nbest.studies.alpha import METHODS as STUDIED
 

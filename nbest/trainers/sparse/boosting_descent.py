@@ -6,16 +6,7 @@ import numpy as np
 
 from nbest.base.types import Floats
 from nbest.compute.parallel import over_ranges
-from nbest.trainers.sparse.boosting_kernels import (
-    BLOCK,
-    OWN,
-    add_up,
-    line_step,
-    model_step,
-    move,
-    rank,
-    rank_all,
-)
+from nbest.trainers.sparse.boosting_kernels import BLOCK, OWN, add_up, line_step, model_step, move, rank, rank_all
 from nbest.trainers.sparse.boosting_pairs import GoldPairs
 
 _FALL = 0.1  # of the loss, after which all sums are made anew

@@ -7,15 +7,7 @@ import numpy as np
 from nbest.compute.compilation import kernel
 from nbest.compute.growing import longer, taller
 from nbest.lm.query import END, START
-from nbest.systems.translator.itg.cube import (
-    GOAL,
-    INVERTED,
-    MONOTONE,
-    Edges,
-    Nodes,
-    fill_span,
-    span_room,
-)
+from nbest.systems.translator.itg.cube import GOAL, INVERTED, MONOTONE, Edges, Nodes, fill_span, span_room
 from nbest.systems.translator.itg.state import end_score, follow
 
 
