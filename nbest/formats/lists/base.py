@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,8 @@ class Format:
     "score" (one, which is called so afterwards), "sparse", "references" or "reference" (the first), "sources", "ragged"
     (lists of several lengths), "empty" (lists without hypotheses). `example` is a small valid input, contents by file
     name; it is read from the first file, or from the directory that holds them all. The contract tests use both.
+    `stream(path, **options)` gives the lists block by block, whole segments each; `write_blocks(blocks, path,
+    **options)` writes them as they come. Both need memory for one block; without them all lists are held at once.
     """
 
     name: str
@@ -37,6 +39,8 @@ class Format:
     suffixes: tuple[str, ...]  # the first is the one to write; compression comes after it
     summary: str
     directory: bool = False  # the path is a directory or a prefix of several files
+    stream: Callable[..., Iterator[NBest]] | None = None
+    write_blocks: Callable[..., None] | None = None
     keeps: frozenset[str] = frozenset()
     example: Mapping[str, str] = field(default_factory=dict, repr=False)
 
