@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import nbest
-from nbest.evaluation.inspection import first_choice
+from nbest.decisions import first
 from nbest.evaluation.significance import permutation
 from nbest.features import Bins, GaussianKernels, apply_recipes, seed_weights
 from nbest.formats import bundled as demo
@@ -60,8 +60,8 @@ def _librispeech(data: Path) -> Sets:
 
 def _table(title: str, sets: Sets) -> None:
     print(f"{title}: WER of tune / held-out / test, p on test against the first hypotheses, seconds")
-    first = [corpus.score(first_choice(corpus)) for corpus in sets]
-    print(f"{'first hypothesis':24} " + " / ".join(f"{value:.2f}" for value in first))
+    shown = [corpus.score(first(None, corpus)) for corpus in sets]
+    print(f"{'first hypothesis':24} " + " / ".join(f"{value:.2f}" for value in shown))
     for name, make in METHODS.items():
         _row(name, make, sets)
     tune = sets[0]
@@ -92,6 +92,6 @@ def _row(name: str, make: Callable[[], Any], sets: Sets, recipe: Mapping[str, An
         model = trainer.fit(tune, given)
         seconds = time.perf_counter() - begin
         scores = [corpus.score(model.predict(corpus)) for corpus in (tune, heldout, test)]
-        p = permutation(test.metric, test.stats[first_choice(test)], test.stats[model.predict(test)]).p
+        p = permutation(test.metric, test.stats[first(None, test)], test.stats[model.predict(test)]).p
         cells.append(" / ".join(f"{value:.2f}" for value in scores) + f"  p {p:.4f} {seconds:5.2f} s")
     print(f"{name:24} " + "   with held-out: ".join(cells), flush=True)

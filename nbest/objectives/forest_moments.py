@@ -3,15 +3,7 @@
 They answer the same calls as `nbest.objectives.moments.Blocked`, so an objective on lists is one on forests. Features
 of forest i are columns [D, E_i], statistics [M, E_i]: each pass reads memory in order. Gradients are kept for each
 forest and added in their order, so the result does not depend on the number of threads.
-
-With mu(v) the mean of the statistics below node v and delta(e) = s(e) + sum_t mu(t) - mu(head), the covariance of
-the totals of a derivation is sum_e P(e) delta(e) delta(e)'. The gradient of linear . mu + tr(W C) is one pass down:
-
-    D(e) = q(e) (P(v) (b(e) - B(v)) + g(v) . delta(e) + h(v)),     b(e) = r(e) + delta' W delta + sum_t B(t)
-    g(t) += q(e) g(v) + 2 P(v) q(e) W delta(e),   h(t) += D(e),    B(v) = sum_e q(e) b(e)
-
-which on lists (edges without tails, one node) is p (c - cbar). The covariance and its gradient are exact: no further
-inside-outside pass for each statistic is needed, as in Li & Eisner (2009), section 5.
+What the second order adds is in `forest_curvature`.
 """
 
 from __future__ import annotations
@@ -29,6 +21,7 @@ from nbest.corpus.layout import Layout, forest_of
 from nbest.forests.expectations import downward, upward
 from nbest.forests.posteriors import check_log_z, fill_inside, fill_outside
 from nbest.objectives.backends import Moments, StatCredit
+from nbest.objectives.forest_curvature import Pairs, add_upward, downward_curved, fill_moments
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests
@@ -47,7 +40,9 @@ class ForestBlocked:
     shares: Floats  # [E'] probability of an edge given its head
     nodes: Floats  # [V'] posteriors of nodes
     posterior: Floats  # [E'] of edges
-    rows: tuple[Ints, Floats] | None = None  # [A] statistics in which a formula of second order is curved, [E', A]
+    curved: tuple[Ints, Floats, Floats] | None = (
+        None  # [A] statistics of pairs; them [E', A'], means below nodes [V', A']
+    )
 
     @classmethod
     def of(cls, forests: Forests, stats: Floats | Ints, *, scale: Floats, single: bool = False) -> ForestBlocked:
@@ -69,21 +64,28 @@ class ForestBlocked:
     def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints) -> Moments:
         """First pass: mean of the totals, their covariance for the wanted pairs, entropy."""
         forests = len(self.layout)
-        means, second = np.zeros((forests, self.measures)), np.zeros((forests, len(pairs)))
-        entropy, log_z = np.zeros(forests), np.zeros(forests)
-        active, places = _active(pairs)
-        data, graph, curved = (self.columns, self.stats), self.layout.graph, (self._rows(active), places)
-        left, found = (self.scores, self.shares, self.nodes, self.posterior), (means, second, entropy, log_z)
+        curves = Pairs.of(pairs)
+        means, entropy, log_z = np.zeros((forests, self.measures)), np.zeros(forests), np.zeros(forests)
+        squares, products = np.zeros((forests, curves.width)), np.zeros((forests, len(curves.crossed)))
+        data, graph, curved = (self.columns, self.stats), self.layout.graph, (*self._curved(curves), curves.crossed)
+        left, found = (self.scores, self.shares, self.nodes, self.posterior), (means, entropy, log_z)
         over_ranges(
             lambda low, high: _posteriors(
-                low, high, graph, data, weights * gamma, curved=curved, left=left, found=found
+                low,
+                high,
+                graph,
+                data,
+                weights * gamma,
+                curved=curved,
+                left=left,
+                found=found,
+                second=(squares, products),
             ),
             graph.edge_offsets,
         )
         check_log_z(log_z)
-        covariance = np.zeros((self.measures, self.measures))
-        for (a, b), values in zip(pairs, second.T, strict=True):
-            covariance[a, b] = covariance[b, a] = values.sum()
+        squares, products = (np.array([column.sum() for column in each.T]) for each in (squares, products))
+        covariance = curves.covariance(squares, products, self.measures)
         return Moments(means.sum(axis=0), covariance, float(entropy.sum()))
 
     def feature_sum(
@@ -95,29 +97,23 @@ class ForestBlocked:
         """
         amounts = np.zeros(len(self.posterior)) if start is None else start
         gradients = np.zeros((len(self.layout), self.width))
-        active, places = _active(pairs)
-        rows, curves = self._rows(active), np.array([credit.quadratic[a, b] for a, b in pairs])
-        data, graph, curved = (self.columns, self.stats), self.layout.graph, (rows, places, curves)
+        curves = Pairs.of(pairs)
+        data, graph, curved = (self.columns, self.stats), self.layout.graph, self._curved(curves)
+        bent = curves.weights(credit.quadratic)
         left, out, worth = (self.scores, self.shares, self.nodes), (amounts, gradients), (credit.linear, temperature)
         over_ranges(
-            lambda low, high: _feature_sum(low, high, graph, data, worth, curved=curved, left=left, out=out),
+            lambda low, high: _feature_sum(low, high, graph, data, worth, curved=(*curved, bent), left=left, out=out),
             graph.edge_offsets,
         )
         return gamma * gradients.sum(axis=0), amounts
 
-    def _rows(self, active: Ints) -> Floats:
-        """[E', A] these statistics, made once."""
-        if self.rows is None or not np.array_equal(self.rows[0], active):
-            rows = np.empty((len(self.posterior), len(active)), self.stats.dtype)
-            _to_rows(self.layout.edge_offsets, self.stats, self.measures, active, rows)
-            self.rows = active, rows
-        return self.rows[1]
-
-
-def _active(pairs: Ints) -> tuple[Ints, Ints]:
-    """The statistics that occur in pairs, and the pairs as places among them."""
-    active = np.unique(pairs).astype(np.int64)
-    return active, np.searchsorted(active, pairs).astype(np.int64)
+    def _curved(self, pairs: Pairs) -> tuple[Floats, Floats]:
+        """[E', A'] the statistics of these pairs, made once, and [V', A'] their means, which the first pass fills."""
+        if self.curved is None or not np.array_equal(self.curved[0], pairs.active):
+            rows = np.zeros((len(self.posterior), pairs.width), self.stats.dtype)
+            _to_rows(self.layout.edge_offsets, self.stats, self.measures, pairs.active, rows)
+            self.curved = pairs.active, rows, np.zeros((len(self.nodes), pairs.width))
+        return self.curved[1:]
 
 
 @kernel
@@ -145,54 +141,16 @@ def _to_rows(edge_offsets, stats, measures, active, out):
 
 
 @kernel
-def _means(forest, shares, rows, means):
-    """Mean below each node of the curved statistics."""
-    starts, first, second = forest
-    means[0] = 0.0
-    for v in range(1, len(starts) - 1):
-        means[v] = 0.0
-        for e in range(np.uint32(starts[v]), np.uint32(starts[v + 1])):
-            a, b, q = np.uint32(first[e]), np.uint32(second[e]), shares[e]
-            for j in range(rows.shape[1]):
-                means[v, j] += q * (rows[e, j] + means[a, j] + means[b, j])
-
-
-@kernel
-def _deviations(forest, e, v, curved, delta):
-    a, b = np.uint32(forest.first[e]), np.uint32(forest.second[e])
-    rows, means = curved
-    for j in range(len(delta)):
-        delta[j] = rows[e, j] + means[a, j] + means[b, j] - means[v, j]
-
-
-@kernel
-def _turned(delta, places, curves, out):
-    """Fill `out` with W delta; delta' W delta."""
-    out[:] = 0.0
-    total = 0.0
-    for k in range(len(curves)):
-        a, b, w = places[k, 0], places[k, 1], curves[k]
-        out[a] += w * delta[b]
-        if a != b:
-            out[b] += w * delta[a]
-    for j in range(len(delta)):
-        total += delta[j] * out[j]
-    return total
-
-
-@kernel
-def _posteriors(low, high, graph, data, weights, curved, left, found):
+def _posteriors(low, high, graph, data, weights, curved, left, found, second):
     columns, stats = data
-    rows, places = curved
+    rows, below, crossed = curved
     scores, shares, nodes, used = left
-    means, second_moments, entropy, log_z = found
+    means, entropy, log_z = found
+    squares, products = second
     room = most(low, high, graph.node_offsets)
     shift = np.empty(room)
     value = np.empty(room)
     width, measures = len(weights), means.shape[1]
-    size = rows.shape[1]
-    below = np.empty((room if size else 0, size))
-    delta = np.empty(size)
     for i in range(low, high):
         forest, (a, b), (c, d) = forest_of(graph, i)
         begin, p, n, score, q = forest.starts, used[c:d], nodes[a:b], scores[c:d], shares[c:d]
@@ -202,6 +160,7 @@ def _posteriors(low, high, graph, data, weights, curved, left, found):
         fill_outside(forest, q, n)
         if log_z[i] == -np.inf:
             p[:] = 0.0
+            below[a:b] = 0.0
             continue
         for v in range(1, b - a):
             for e in range(np.uint32(begin[v]), np.uint32(begin[v + 1])):
@@ -210,30 +169,22 @@ def _posteriors(low, high, graph, data, weights, curved, left, found):
         s = stats[c * measures : d * measures].reshape((measures, d - c))
         for j in range(measures):
             means[i, j] = dot(p, s[j])
-        if size:
-            _means(forest, q, rows[c:d], below)
-            for v in range(1, b - a):
-                if n[v] > 0.0:
-                    for e in range(begin[v], begin[v + 1]):
-                        _deviations(forest, e, v, (rows[c:d], below), delta)
-                        for k in range(len(places)):
-                            second_moments[i, k] += p[e] * delta[places[k, 0]] * delta[places[k, 1]]
+        if rows.shape[1]:
+            fill_moments(forest, (q, n, p), (rows[c:d], below[a:b]), crossed, sums=(squares[i : i + 1], products[i]))
 
 
 @kernel
 def _feature_sum(low, high, graph, data, worth, curved, left, out):
     columns, stats = data
     linear, temperature = worth
-    rows, places, curves = curved
+    rows, below, bent = curved
     scores, shares, nodes = left
     amounts, gradients = out
     room = most(low, high, graph.node_offsets)
     width, measures = gradients.shape[1], len(linear)
     means = np.empty(room)
     above = np.empty(room)
-    size = rows.shape[1]
-    below = np.empty((room if size else 0, size))
-    slopes = np.empty_like(below)
+    slopes = np.empty((room if rows.shape[1] else 0, rows.shape[1]))
     for i in range(low, high):
         forest, (a, b), (c, d) = forest_of(graph, i)
         n, q, x = nodes[a:b], shares[c:d], amounts[c:d]
@@ -241,54 +192,13 @@ def _feature_sum(low, high, graph, data, worth, curved, left, out):
         combine(x, linear, s)
         if temperature != 0.0:
             combine(x, np.full(1, temperature), scores[c:d].reshape((1, d - c)))
-        if size:
-            _means(forest, q, rows[c:d], below)
-            _add_curved(forest, (rows[c:d], below), places, curves, x)
-        upward(forest, q, x, means)
-        if size:
-            bent = (rows[c:d], below), places, curves, slopes
-            _downward_curved(forest, q, n, bent, x, sums=(means, above))
+        if rows.shape[1]:
+            own = rows[c:d], below[a:b]
+            add_upward(forest, q, own, bent, x, means=means)
+            downward_curved(forest, (q, n), own, bent, x, sums=(means, above, slopes))
         else:
+            upward(forest, q, x, means)
             downward(forest, q, n, x, (means, above))
         f = columns[c * width : d * width].reshape((width, d - c))
         for k in range(width):
             gradients[i, k] = dot(x, f[k])
-
-
-@kernel
-def _add_curved(forest, curved, places, curves, amounts):
-    starts, size = forest.starts, curved[0].shape[1]
-    delta, turned = np.empty(size), np.empty(size)
-    for v in range(1, len(starts) - 1):
-        for e in range(starts[v], starts[v + 1]):
-            _deviations(forest, e, v, curved, delta)
-            amounts[e] += _turned(delta, places, curves, turned)
-
-
-@kernel
-def _downward_curved(forest, shares, nodes, bent, amounts, sums):
-    starts, first, second = forest
-    curved, places, curves, slopes = bent
-    means, above = sums
-    count, size = len(starts) - 1, slopes.shape[1]
-    above[:count] = 0.0
-    slopes[:count] = 0.0
-    delta, turned = np.empty(size), np.empty(size)
-    for v in range(count - 1, 0, -1):
-        p = nodes[v]
-        h = above[v] - p * means[v]
-        for e in range(starts[v], starts[v + 1]):
-            a, b, q = np.uint32(first[e]), np.uint32(second[e]), shares[e]
-            _deviations(forest, e, v, curved, delta)
-            _turned(delta, places, curves, turned)
-            x = p * amounts[e] + h
-            for j in range(size):
-                x += slopes[v, j] * delta[j]
-            x *= q
-            amounts[e] = x
-            above[a] += x
-            above[b] += x
-            for j in range(size):
-                g = q * (slopes[v, j] + 2.0 * p * turned[j])
-                slopes[a, j] += g
-                slopes[b, j] += g
