@@ -22,7 +22,7 @@ from nbest.compute.compilation import kernel
 from nbest.compute.lanes import WIDTH, lane, load, padded, spread, store
 
 
-class Pairs(NamedTuple):
+class CurvedPairs(NamedTuple):
     """The pairs of statistics in which a formula is curved, as places among the A statistics that occur in any."""
 
     active: Ints  # [A]
@@ -30,7 +30,7 @@ class Pairs(NamedTuple):
     crossed: Ints  # [Q', 2] places of the others
 
     @classmethod
-    def of(cls, pairs: Ints) -> Pairs:
+    def of(cls, pairs: Ints) -> CurvedPairs:
         """Of pairs [Q + Q', 2] of statistics."""
         active = np.unique(pairs).astype(np.int64)
         places = np.searchsorted(active, pairs).astype(np.int64)
@@ -51,17 +51,17 @@ class Pairs(NamedTuple):
             out[a, b] = out[b, a] = value
         return out
 
-    def weights(self, quadratic: Floats) -> Weights:
+    def weights(self, quadratic: Floats) -> CurvedWeights:
         """Of a symmetric W [M, M] that is 0 outside of the pairs."""
         own, active = np.zeros((1, self.width)), self.active
         own[0, self.own] = quadratic[active[self.own], active[self.own]]
         places, sources = self.crossed.ravel(), self.crossed[:, ::-1].ravel()
         rows = np.zeros((len(places), self.width))
         rows[np.arange(len(places)), places] = quadratic[active[places], active[sources]]
-        return Weights(own, sources, rows)
+        return CurvedWeights(own, sources, rows)
 
 
-class Weights(NamedTuple):
+class CurvedWeights(NamedTuple):
     """W of W delta = own * delta + sum_k delta[sources[k]] * rows[k]."""
 
     own: Floats  # [1, width]

@@ -21,7 +21,7 @@ from nbest.corpus.layout import Layout, forest_of
 from nbest.forests.expectations import downward, upward
 from nbest.forests.posteriors import check_log_z, fill_inside, fill_outside
 from nbest.objectives.backends import Moments, StatCredit
-from nbest.objectives.forest_curvature import Pairs, add_upward, downward_curved, fill_moments
+from nbest.objectives.forest_curvature import CurvedPairs, add_upward, downward_curved, fill_moments
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests
@@ -64,7 +64,7 @@ class ForestBlocked:
     def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints) -> Moments:
         """First pass: mean of the totals, their covariance for the wanted pairs, entropy."""
         forests = len(self.layout)
-        curves = Pairs.of(pairs)
+        curves = CurvedPairs.of(pairs)
         means, entropy, log_z = np.zeros((forests, self.measures)), np.zeros(forests), np.zeros(forests)
         squares, products = np.zeros((forests, curves.width)), np.zeros((forests, len(curves.crossed)))
         data, graph, curved = (self.columns, self.stats), self.layout.graph, (*self._curved(curves), curves.crossed)
@@ -97,7 +97,7 @@ class ForestBlocked:
         """
         amounts = np.zeros(len(self.posterior)) if start is None else start
         gradients = np.zeros((len(self.layout), self.width))
-        curves = Pairs.of(pairs)
+        curves = CurvedPairs.of(pairs)
         data, graph, curved = (self.columns, self.stats), self.layout.graph, self._curved(curves)
         bent = curves.weights(credit.quadratic)
         left, out, worth = (self.scores, self.shares, self.nodes), (amounts, gradients), (credit.linear, temperature)
@@ -107,7 +107,7 @@ class ForestBlocked:
         )
         return gamma * gradients.sum(axis=0), amounts
 
-    def _curved(self, pairs: Pairs) -> tuple[Floats, Floats]:
+    def _curved(self, pairs: CurvedPairs) -> tuple[Floats, Floats]:
         """[E', A'] the statistics of these pairs, made once, and [V', A'] their means, which the first pass fills."""
         if self.curved is None or not np.array_equal(self.curved[0], pairs.active):
             rows = np.zeros((len(self.posterior), pairs.width), self.stats.dtype)

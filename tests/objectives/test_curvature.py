@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nbest.objectives.backends import StatCredit
-from nbest.objectives.forest_curvature import Pairs
+from nbest.objectives.forest_curvature import CurvedPairs
 from nbest.objectives.forest_moments import ForestBlocked
 from nbest.testing.forests import derivation_sums, enumerate_derivations, toy_forests
 
@@ -110,9 +110,9 @@ def plain_worth(laid, i, stats, credit):
 
 
 def test_pairs():
-    pairs = Pairs.of(np.array([[2, 2], [2, 7], [5, 5]]))
+    pairs = CurvedPairs.of(np.array([[2, 2], [2, 7], [5, 5]]))
     assert pairs.active.tolist() == [2, 5, 7]
     assert pairs.width == 4
     assert pairs.own.tolist() == [0, 1]
     assert pairs.crossed.tolist() == [[0, 2]]
-    assert Pairs.of(np.zeros((0, 2), np.int64)).width == 0
+    assert CurvedPairs.of(np.zeros((0, 2), np.int64)).width == 0
