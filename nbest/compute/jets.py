@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from nbest.base.types import Floats
+from nbest.compute.compilation import kernel
 
 Value = Any
 """A plain array or a jet."""
 
 
 class Jet:
-    """Coefficients [6, ...] in the order 1, eps, eps^2, delta, eps delta, eps^2 delta."""
+    """Coefficients [6, ...] in the order 1, eps, eps^2, delta, eps delta, eps^2 delta; the first is one for all."""
 
     __slots__ = ("c",)
     __array_ufunc__ = None  # so that array * jet comes here
@@ -53,14 +54,8 @@ class Jet:
     def __mul__(self, other: Value) -> Jet:
         if not isinstance(other, Jet):
             return Jet(self.c * other)
-        a, b = self.c, other.c
-        out = np.empty_like(a)
-        out[0] = a[0] * b[0]
-        out[1] = a[0] * b[1] + a[1] * b[0]
-        out[2] = a[0] * b[2] + a[1] * b[1] + a[2] * b[0]
-        out[3] = a[0] * b[3] + a[3] * b[0]
-        out[4] = a[0] * b[4] + a[1] * b[3] + a[3] * b[1] + a[4] * b[0]
-        out[5] = a[0] * b[5] + a[1] * b[4] + a[2] * b[3] + a[3] * b[2] + a[4] * b[1] + a[5] * b[0]
+        out = np.empty_like(self.c)
+        _multiply(self.c.reshape(6, -1), other.c.reshape(6, -1), out.reshape(6, -1))
         return Jet(out)
 
     __rmul__ = __mul__
@@ -73,20 +68,43 @@ class Jet:
 
     def through(self, derivatives: Sequence[Floats]) -> Jet:
         """g(self), where `derivatives` are g, g', g'', g''' at the value."""
-        g0, g1, g2, g3 = derivatives
-        a = self.c
-        out = np.empty_like(a)
-        out[0] = g0
-        out[1] = g1 * a[1]
-        out[2] = g1 * a[2] + 0.5 * g2 * a[1] ** 2
-        out[3] = g1 * a[3]
-        out[4] = g1 * a[4] + g2 * a[1] * a[3]
-        out[5] = g1 * a[5] + g2 * (a[1] * a[4] + a[2] * a[3]) + 0.5 * g3 * a[1] ** 2 * a[3]
+        g0, g1, g2, g3 = map(float, derivatives)
+        out = np.empty_like(self.c)
+        _compose(self.c.reshape(6, -1), (g0, g1, g2, g3), out.reshape(6, -1))
         return Jet(out)
 
 
+@kernel
+def _multiply(a, b, out):
+    """out = a b, all [6, pairs]."""
+    for k in range(a.shape[1]):
+        a0, a1, a2, a3, a4, a5 = a[0, k], a[1, k], a[2, k], a[3, k], a[4, k], a[5, k]
+        b0, b1, b2, b3, b4, b5 = b[0, k], b[1, k], b[2, k], b[3, k], b[4, k], b[5, k]
+        out[0, k] = a0 * b0
+        out[1, k] = a0 * b1 + a1 * b0
+        out[2, k] = a0 * b2 + a1 * b1 + a2 * b0
+        out[3, k] = a0 * b3 + a3 * b0
+        out[4, k] = a0 * b4 + a1 * b3 + a3 * b1 + a4 * b0
+        out[5, k] = a0 * b5 + a1 * b4 + a2 * b3 + a3 * b2 + a4 * b1 + a5 * b0
+
+
+@kernel
+def _compose(a, derivatives, out):
+    """out = g(a), both [6, pairs]."""
+    g0, g1, g2, g3 = derivatives
+    for k in range(a.shape[1]):
+        a1, a2, a3, a4, a5 = a[1, k], a[2, k], a[3, k], a[4, k], a[5, k]
+        square = a1 * a1
+        out[0, k] = g0
+        out[1, k] = g1 * a1
+        out[2, k] = g1 * a2 + 0.5 * g2 * square
+        out[3, k] = g1 * a3
+        out[4, k] = g1 * a4 + g2 * a1 * a3
+        out[5, k] = g1 * a5 + g2 * (a1 * a4 + a2 * a3) + 0.5 * g3 * square * a3
+
+
 def _apply(x: Value, plain: Callable[[Floats], Floats], derivatives: Callable[[Floats], Sequence[Floats]]) -> Value:
-    return x.through(derivatives(x.c[0])) if isinstance(x, Jet) else plain(x)
+    return x.through(derivatives(x.c.reshape(-1)[0, ...])) if isinstance(x, Jet) else plain(x)
 
 
 def reciprocal(x: Value) -> Value:
@@ -145,14 +163,12 @@ def expand(formula: Callable[[Sequence[Value]], Value], point: Floats, covarianc
     """Derivatives of `formula` at `point` [M]; `third` is contracted with `covariance` [M, M] (zero if None)."""
     size = len(point)
     spread, directions = (np.zeros(size), np.eye(size)) if covariance is None else np.linalg.eigh(covariance)
-    variables = []
-    for m in range(size):
-        coefficients = np.zeros((6, size, size))  # [., direction r, coordinate j]
-        coefficients[0] = point[m]
-        coefficients[1] = directions[m][:, None]
-        coefficients[3, :, m] = 1.0
-        variables.append(Jet(coefficients))
-    found = formula(variables)
+    coefficients = np.zeros((size, 6, size, size))  # [statistic, ., direction r, coordinate j]
+    coefficients[:, 0] = np.asarray(point)[:, None, None]
+    coefficients[:, 1] = directions[:, :, None]
+    every = np.arange(size)
+    coefficients[every, 3, :, every] = 1.0
+    found = formula([Jet(each) for each in coefficients])
     if not isinstance(found, Jet):
         return Expansion(float(found), np.zeros(size), np.zeros((size, size)), np.zeros(size))
     c = found.c

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, partial
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,6 +26,8 @@ R = TypeVar("R")
 
 wanted: ContextVar[int | None] = ContextVar("wanted", default=None)
 """How many threads are used where a call does not say it; None for all cores."""
+
+_GRAIN = 400_000.0  # multiply-adds from which on a thread is worth waking: some 100 us
 
 _share: ContextVar[int | None] = ContextVar("share", default=None)  # threads that one thread of a pool may use
 
@@ -52,8 +54,13 @@ def thread_count(threads: int | None) -> int:
     return min(threads, _share.get() or threads)
 
 
+def worth(work: float, threads: int | None = None) -> int:
+    """The number of threads for so much work, in multiply-adds: fewer where waking a thread costs more than it does."""
+    return max(1, min(thread_count(threads), int(work / _GRAIN)))
+
+
 def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> list[R]:
-    """`[function(x) for x in items]`, in order, on several threads.
+    """`[function(x) for x in items]`, in order, on several threads, of which the caller's is one.
 
     Called on one of them, it uses those that are left over: in turn where there are none.
     """
@@ -77,17 +84,56 @@ def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = N
                 for _ in todo:  # nothing more is begun
                     pass
 
-    pool = _pool(workers, os.getpid(), 0 if _share.get() is None else threading.get_ident())
-    jobs = [pool.submit(copy_context().run, work) for _ in range(workers)]
+    ends = [_idle(os.getpid()).do(partial(copy_context().run, work)) for _ in range(workers - 1)]
     try:
-        for job in jobs:
-            job.result()
+        copy_context().run(work)
     finally:
         for _ in todo:  # where the caller is interrupted nothing more is begun
             pass
+        for end in ends:
+            end.acquire()
     if errors:
         raise errors[min(errors)]
     return [results[place] for place in range(len(items))]
+
+
+class _Worker(threading.Thread):
+    """A thread that is kept, as making one costs more than a small pass."""
+
+    def __init__(self, idle: SimpleQueue[_Worker]) -> None:
+        super().__init__(daemon=True)
+        self.idle, self.jobs = idle, SimpleQueue[tuple[Callable[[], Any], Any]]()
+        self.start()
+
+    def do(self, job: Callable[[], Any]) -> Any:
+        """Begin a job; what can be acquired when it is done."""
+        end = threading.Lock()
+        end.acquire()
+        self.jobs.put((job, end))
+        return end
+
+    def run(self) -> None:
+        """Job after job."""
+        while True:
+            job, end = self.jobs.get()
+            job()
+            self.idle.put(self)
+            end.release()
+            del job, end  # what it was given is not held until the next
+
+
+def _idle(process: int) -> _Worker:
+    """A worker that has nothing to do: one of those that are kept, or a new one."""
+    try:
+        return _workers(process).get_nowait()
+    except Empty:
+        return _Worker(_workers(process))
+
+
+@cache
+def _workers(process: int) -> SimpleQueue[_Worker]:
+    """The idle ones of a process: threads do not survive a fork."""
+    return SimpleQueue()
 
 
 def counter(progress: Callable[[int, int], Any] | None, total: int) -> Callable[[int], None]:
@@ -104,16 +150,14 @@ def counter(progress: Callable[[int, int], Any] | None, total: int) -> Callable[
     return tell
 
 
-@cache
-def _pool(workers: int, process: int, owner: int) -> ThreadPoolExecutor:
-    """A pool that is kept, as making one costs more than a small pass: one a process (threads do not survive a fork)
-    and, so that none waits for itself, one for each thread of a pool."""
-    return ThreadPoolExecutor(workers)
+def over_ranges(
+    function: Callable[[int, int], Any], offsets: Ints, threads: int | None = None, *, cost: float = _GRAIN
+) -> None:
+    """Call `function(low, high)` on ranges of segments that share the items evenly and cover all of them.
 
-
-def over_ranges(function: Callable[[int, int], Any], offsets: Ints, threads: int | None = None) -> None:
-    """Call `function(low, high)` on ranges of segments that share the items evenly and cover all of them."""
-    workers = thread_count(threads)
+    `cost` is what an item costs, in multiply-adds: few cheap items are done by fewer threads.
+    """
+    workers = worth(cost * float(offsets[-1] - offsets[0]), threads)
     if workers == 1 and len(offsets) > 1:
         function(0, len(offsets) - 1)
         return

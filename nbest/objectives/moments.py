@@ -8,6 +8,7 @@ fixed number of segments, then in block order, so the result does not depend on 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -61,18 +62,17 @@ class Blocked:
         `extra` [H] is what other columns add to the scores (or empty), `pairs` [Q, 2] the covariances wanted.
         """
         count = len(self.offsets) - 1
-        entropy, second = np.zeros(count), np.zeros((count, len(pairs)))
-        longest = int(segments.lengths(self.offsets).max(initial=0))
-        own = _own_pairs(pairs, self.measures)
-
-        lists, scaled = (self.columns, self.stats, self.offsets, longest), (weights * gamma, gamma, extra)
-        left, found = (self.posterior, self.log_posterior), (self.means, second, entropy)
+        entropy, second = np.zeros(count), np.zeros((len(pairs), count))
+        lists, scaled = (self.columns, self.stats, self.offsets, self.longest), (weights * gamma, gamma, extra)
+        wanted, left = (pairs, _own_pairs(pairs, self.measures)), (self.posterior, self.log_posterior)
+        found = self.means, second, entropy
         over_ranges(
-            lambda low, high: _posteriors(low, high, lists, scaled, (pairs, own), left=left, found=found), self.offsets
+            lambda low, high: _posteriors(low, high, lists, scaled, wanted, left=left, found=found),
+            self.offsets,
+            cost=self._cost(pairs),
         )
         covariance = np.zeros((self.measures, self.measures))
-        for (a, b), values in zip(pairs, second.T, strict=True):
-            covariance[a, b] = covariance[b, a] = values.sum()
+        covariance[pairs[:, 0], pairs[:, 1]] = covariance[pairs[:, 1], pairs[:, 0]] = second.sum(axis=1)
         return Moments(self.means.sum(axis=0), covariance, float(entropy.sum()))
 
     def feature_sum(
@@ -84,31 +84,51 @@ class Blocked:
 
         at the posteriors of the first pass; W [M, M] is symmetric, zero outside `pairs`, c starts at `start` [H].
         """
-        count = len(self.offsets) - 1
-        blocks = segments.offsets_of(np.full(-(-count // _BLOCK), _BLOCK))
-        blocks[-1] = count
-        gradients = np.zeros((len(blocks) - 1, self.width))
-        share = np.zeros(len(self.posterior)) if start is None else start
+        gradients = np.zeros((len(self.blocks) - 1, self.width))
+        share = self.share if start is None else start
         slopes = credit.linear - 2.0 * (self.means @ credit.quadratic)
-        curves = np.array([credit.quadratic[a, b] * (1.0 if a == b else 2.0) for a, b in pairs])
-        longest = int(segments.lengths(self.offsets).max(initial=0))
-        own = _own_pairs(pairs, self.measures)
-
-        lists, left = (self.columns, self.stats, self.offsets, longest), (self.posterior, self.log_posterior)
-        worth, out = (slopes, curves, temperature, gamma), (share, gradients)
+        first, second = pairs.T
+        curves = credit.quadratic[first, second] * np.where(first == second, 1.0, 2.0)
+        wanted = pairs, _own_pairs(pairs, self.measures)
+        lists, left = (self.columns, self.stats, self.offsets), (self.posterior, self.log_posterior)
+        worth, out = (slopes, curves, temperature, gamma), (share, start is None, gradients)
         over_ranges(
-            lambda low, high: _feature_sum(low, high, blocks, lists, worth, pairs=(pairs, own), left=left, out=out),
-            self.offsets[blocks],
+            lambda low, high: _feature_sum(low, high, self.blocks, lists, worth, pairs=wanted, left=left, out=out),
+            self.block_offsets,
+            cost=self._cost(pairs),
         )
         return gradients.sum(axis=0), share
+
+    @cached_property
+    def longest(self) -> int:
+        """The largest number of hypotheses of a list."""
+        return int(segments.lengths(self.offsets).max(initial=0))
+
+    @cached_property
+    def blocks(self) -> Ints:
+        """Segments of block b are blocks[b]:blocks[b + 1]."""
+        return np.append(np.arange(0, len(self.offsets) - 1, _BLOCK), len(self.offsets) - 1)
+
+    @cached_property
+    def block_offsets(self) -> Ints:
+        """Hypotheses of block b."""
+        return self.offsets[self.blocks]
+
+    @cached_property
+    def share(self) -> Floats:
+        """[H] what the second pass leaves, and the next one overwrites."""
+        return np.empty(len(self.posterior))
+
+    def _cost(self, pairs: Ints) -> int:
+        """Multiply-adds of a pass for each hypothesis, with an exponential for ten."""
+        return 10 + self.width + self.measures + len(pairs)
 
 
 def _own_pairs(pairs: Ints, measures: int) -> Ints:
     """[M] which pair is that of a statistic with itself; -1 where it is not wanted."""
     own = np.full(measures, -1, np.int64)
-    for q, (a, b) in enumerate(pairs):
-        if a == b:
-            own[a] = q
+    same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
+    own[pairs[same, 0]] = same
     return own
 
 
@@ -236,20 +256,20 @@ def _posteriors(low, high, lists, scaled, wanted, left, found):
             else:
                 mean, square = _two_moments(p, s[j])
                 means[i, j] = mean
-                second[i, own[j]] = square - mean * mean
+                second[own[j], i] = square - mean * mean
         for q in range(len(pairs)):
             a, b = pairs[q, 0], pairs[q, 1]
             if a != b:
-                second[i, q] = _dot_three(p, s[a], s[b]) - means[i, a] * means[i, b]
+                second[q, i] = _dot_three(p, s[a], s[b]) - means[i, a] * means[i, b]
 
 
 @kernel
 def _feature_sum(low, high, blocks, lists, worth, pairs, left, out):
-    columns, stats, offsets, _ = lists
+    columns, stats, offsets = lists
     slopes, curves, temperature, gamma = worth
     wanted, own = pairs
     posterior, log_posterior = left
-    share, gradients = out
+    share, fresh, gradients = out
     width = gradients.shape[1]
     measures = slopes.shape[1]
     for block in range(low, high):
@@ -259,6 +279,8 @@ def _feature_sum(low, high, blocks, lists, worth, pairs, left, out):
             if size == 0:
                 continue
             credit = share[start:end]
+            if fresh:
+                credit[:] = 0.0
             p = posterior[start:end]
             s = stats[start * measures : end * measures].reshape((measures, size))
             for j in range(measures):
