@@ -25,6 +25,7 @@ from benchmarks import (
     reading,
     risk,
     searching,
+    slow_ends,
     tagging,
 )
 
@@ -50,6 +51,7 @@ BENCHMARKS = {
     "parsing": parsing.main,
     "lowdim": lowdim.main,
     "loop": loop.main,
+    "slow-ends": slow_ends.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

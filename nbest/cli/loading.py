@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from nbest.base.errors import FormatError, ParameterError, look_up
 from nbest.base.files import read_lines
 from nbest.cli.console import Console
 from nbest.cli.further import settable, take
+from nbest.compute import parallel
 from nbest.corpus import NBest, merge
 from nbest.corpus.contract import C, Corpus, need_lists
 from nbest.corpus.metric import Metric
@@ -71,11 +73,13 @@ class Measure:
     metric: Metric
     column: str | None = None
     scores: str | None = None
+    quiet: bool = False
 
     def measured(self, corpus: C) -> C:
         """The lists with statistics of the metric, the forests with the metric."""
         if not isinstance(self.metric, External):
-            return corpus.with_metric(self.metric)
+            with self.progress(len(corpus.features)):
+                return corpus.with_metric(self.metric)
         why = "--metric external scores hypotheses of lists; forests need a metric of texts"
         lists = need_lists(corpus, why)
         if self.column is not None:
@@ -85,6 +89,16 @@ class Measure:
         else:
             raise ParameterError("--metric external needs --column NAME or --scores FILE")
         return cast(C, replace(lists, stats=self.metric.stats_of(values), metric=self.metric))
+
+    @contextmanager
+    def progress(self, total: int) -> Iterator[None]:
+        """While this many hypotheses are measured inside, show how many are; metrics that take long tell it."""
+        with Console(quiet=self.quiet).progress(f"measuring {self.metric.name}") as update:
+            before = parallel.told.set(parallel.counter(update, total))
+            try:
+                yield
+            finally:
+                parallel.told.reset(before)
 
 
 def _column_of(path: str, corpus: NBest) -> Any:
@@ -108,7 +122,12 @@ def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:
         if option not in settable(kind):
             raise ParameterError(f"metric {name} has no --{option}; it has {', '.join(settable(kind)) or 'no options'}")
         options[option] = value
-    return Measure(make_metric(name, **options), getattr(call, "column", None), getattr(call, "scores", None))
+    return Measure(
+        make_metric(name, **options),
+        column=getattr(call, "column", None),
+        scores=getattr(call, "scores", None),
+        quiet=getattr(call, "quiet", False),
+    )
 
 
 def warn_of_labels(console: Console, corpus: Corpus) -> None:

@@ -68,9 +68,10 @@ def _table(rows: list[dict[str, Any]], test: str) -> Table:
 def _rows(name, call, given, systems, references, compare) -> list[dict[str, Any]]:  # type: ignore[no-untyped-def]
     """One row a system for one metric."""
     mine = {key: value for key, value in given.items() if key in _options(name)}
-    metric = measure(name, mine, call).metric
-    offsets = np.arange(len(references) + 1)
-    stats = {path: metric.stats(Texts.of(lines), offsets, references) for path, lines in systems.items()}
+    how = measure(name, mine, call)
+    metric, offsets = how.metric, np.arange(len(references) + 1)
+    with how.progress(len(systems) * len(references)):
+        stats = {path: metric.stats(Texts.of(lines), offsets, references) for path, lines in systems.items()}
     base = next(iter(stats.values()))
     rows = []
     for path, values in stats.items():

@@ -29,6 +29,9 @@ wanted: ContextVar[int | None] = ContextVar("wanted", default=None)
 
 _GRAIN = 400_000.0  # multiply-adds from which on a thread is worth waking: some 100 us
 
+told: ContextVar[Callable[[int], None]] = ContextVar("told", default=lambda more: None)
+"""Who is told how many more hypotheses are measured, by metrics that take long."""
+
 _share: ContextVar[int | None] = ContextVar("share", default=None)  # threads that one thread of a pool may use
 
 

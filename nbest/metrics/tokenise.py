@@ -65,6 +65,12 @@ def split_words(split: Callable[[str], list[str]], *parts: Texts) -> tuple[list[
     return _cut(expanded, parts), count
 
 
+def split_lines(split: Callable[[str], list[str]], *parts: Texts) -> tuple[list[Words], int]:
+    """Like `tokens`, for a function that splits a whole line."""
+    expanded, count = _expanded(*_by_line(split, concatenate(list(parts))))
+    return _cut(expanded, parts), count
+
+
 def _expanded(pieces: Words, found: list[list[str]]) -> tuple[Words, int]:
     """Tokens as numbers where `found` has the tokens of each distinct piece, and how many distinct tokens there are."""
     numbers: dict[str, int] = {}
@@ -97,10 +103,13 @@ def tokeniser(name: str) -> Callable[[str], list[str]]:
 def by_line(name: str, texts: Texts, lowercase: bool) -> tuple[Words, list[list[str]]]:
     """Every text as one piece, and the tokens of each distinct piece."""
     tokenise = tokeniser(name)
+    return _by_line(lambda text: tokenise(_line(text, lowercase)), texts)
+
+
+def _by_line(split: Callable[[str], list[str]], texts: Texts) -> tuple[Words, list[list[str]]]:
     numbers = texts.numbers()
     _, first = np.unique(numbers, return_index=True)
-    found = [tokenise(_line(texts[index], lowercase)) for index in first]
-    return Words(np.arange(len(texts) + 1), numbers.astype(np.int32)), found
+    return Words(np.arange(len(texts) + 1), numbers.astype(np.int32)), [split(texts[index]) for index in first]
 
 
 def _line(text: str, lowercase: bool) -> str:
