@@ -49,13 +49,15 @@ def reason_of(error: Exception) -> str:
     return f"its name is none of a file ({error})"  # NUL, or what the system's encoding lacks
 
 
-def decode(path: str | Path, data: bytes) -> str:
-    """UTF-8 text of `data` without a byte order mark; broken UTF-8 is a `FormatError` with its line."""
+def decode(path: str | Path, data: bytes, before: int = 0) -> str:
+    """UTF-8 text of `data` without a byte order mark; broken UTF-8 is a `FormatError` with its line, where `before`
+    lines of the file stand before the data."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise FormatError(path, line, f"not valid UTF-8: {error.reason} at byte {error.start}") from None
+        line = before + data.count(b"\n", 0, error.start) + 1
+        byte = error.start - data.rfind(b"\n", 0, error.start)
+        raise FormatError(path, line, f"not valid UTF-8: {error.reason} at byte {byte} of the line") from None
 
 
 def read_lines(path: str | Path) -> list[str]:

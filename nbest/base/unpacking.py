@@ -19,7 +19,7 @@ from typing import IO, Any
 from nbest.base.errors import FormatError, ParameterError
 
 VARIABLE = "NBEST_MAX_INPUT"
-_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 _RATIO, _FLOOR, _STREAM = 200, 2**30, 2**32
 _PIECE = 2**20
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -39,9 +39,9 @@ def limit(packed: int | None = None) -> int:
 def unpack(path: object, data: bytes) -> bytes:
     """The bytes, unpacked when the first of them say gzip or xz; more than the limit is a `FormatError`."""
     try:
-        if data.startswith(_GZIP):
+        if data.startswith(GZIP):
             return _all(path, gzip.GzipFile(fileobj=io.BytesIO(data)), len(data))
-        if data.startswith(_XZ):
+        if data.startswith(XZ):
             return _all(path, lzma.LZMAFile(io.BytesIO(data)), len(data))
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
         raise FormatError(path, None, f"compressed file is damaged or cut short: {error}") from None
@@ -80,9 +80,18 @@ def read_stream(path: object, file: IO[bytes]) -> bytes:
         mode = stat.S_IFIFO
     if stat.S_ISREG(mode):
         return file.read()
+    refuse_endless(path, file)
+    return _all(path, file, None)
+
+
+def refuse_endless(path: object, file: IO[bytes]) -> None:
+    """Refuse a device that never ends."""
+    try:
+        mode = os.fstat(file.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):  # no real file
+        return
     if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not _ends(file)):
         raise FormatError(path, None, "is a device, not a file with an end")
-    return _all(path, file, None)
 
 
 def _ends(file: IO[bytes]) -> bool:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.inputs import Input
 from nbest.base.types import Floats
 from nbest.cli.console import Console
 from nbest.cli.convert import Convert
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
-from nbest.corpus.contract import Corpus, no_answer
+from nbest.corpus.contract import C
+from nbest.corpus.operations import join
 from nbest.features.wanted import typed
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.forests.pruning import prune as prune_forests
-from nbest.formats import FOREST_FORMATS, FORMATS, read_any, read_references, write, write_forests
+from nbest.formats import FOREST_FORMATS, FORMATS, read_references, write_blocks, write_forests
 from nbest.formats import format_of_target as format_of
+from nbest.formats.streams import in_blocks
 from nbest.model.loglinear import LogLinear, load
 
 
@@ -29,13 +33,23 @@ def run(call: Convert) -> None:
     options = _options(call.option)
     outputs = written(call.target, format_of(call.target, call.target_format))
     refuse_overwriting(outputs, [call.source, call.refs, call.model, str(options.get("manifest", "-"))])
-    corpus = read_any(call.source, call.source_format, **options)
-    if call.refs:
-        corpus = corpus.with_references(read_references(call.refs, corpus.ids))
-    for name, origin in corpus.origins.items():
-        console.say(f"{call.source}: feature {name!r}: {origin}")
-    done = _written(_changed(corpus, call, console), call)
-    console.say(f"{call.target}: {len(done)} segments, {done.size}, {len(done.feature_names)} features")
+    source = Input(call.source)
+    ids = in_blocks(source, _ids, call.source_format, whole=_ids_of, **options) if call.refs else []
+    references = read_references(call.refs, ids) if call.refs else ()
+    conversion = _Conversion(call, console, dict(zip(ids, references, strict=True)))
+    with console.progress(f"bytes of {call.source}") as update:
+        done = in_blocks(
+            source, conversion.lists, call.source_format, whole=conversion.forests, progress=update, **options
+        )
+    console.say(f"{call.target}: {done}")
+
+
+def _ids(blocks: Iterable[NBest]) -> list[str]:
+    return [name for block in blocks for name in block.ids]
+
+
+def _ids_of(forests: Forests) -> list[str]:
+    return list(forests.ids)
 
 
 def _options(given: list[str] | None) -> dict[str, Any]:
@@ -48,17 +62,67 @@ def _options(given: list[str] | None) -> dict[str, Any]:
     return options
 
 
-@singledispatch
-def _changed(corpus: Corpus, call: Convert, console: Console) -> Corpus:
-    """Lists without duplicates or cut; forests pruned, or their best strings as lists."""
-    raise no_answer("convert", corpus)
+@dataclass(frozen=True)
+class _Conversion:
+    """Changes and writes lists, block by block, or forests; what was written, in words."""
+
+    call: Convert
+    console: Console
+    references: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def lists(self, blocks: Iterable[NBest]) -> str:
+        """Lists without duplicates or cut."""
+        if self.call.model is not None or self.call.prune is not None:
+            raise CapabilityError("--model and --prune are for forests, and these are lists")
+        return _put(self._with_references(blocks), self.call)
+
+    def _with_references(self, blocks: Iterable[NBest]) -> Iterator[NBest]:
+        for number, block in enumerate(blocks):
+            if number == 0:
+                self._say_origins(block)
+            yield self._own(block)
+
+    def _own(self, corpus: C) -> C:
+        """The corpus with the references that are given."""
+        if not self.references:
+            return corpus
+        return corpus.with_references([self.references[name] for name in corpus.ids])
+
+    def _say_origins(self, corpus: C) -> None:
+        for name, origin in corpus.origins.items():
+            self.console.say(f"{self.call.source}: feature {name!r}: {origin}")
+
+    def forests(self, forests: Forests) -> str:
+        """Forests pruned, or their best strings as lists."""
+        call = self.call
+        if call.model is not None and call.prune is None and call.top is None:
+            raise ParameterError("--model ranks derivations for --top or --prune, and neither is given")
+        self._say_origins(forests)
+        forests = self._own(forests)
+        if call.prune is not None:
+            before, scores = forests.edges, _scores(call, forests) * _gamma(call, forests)
+            forests = prune_forests(forests, scores, posterior=call.prune)
+            self.console.say(f"{call.source}: {forests.edges} of {before} edges are left")
+        if call.top is not None:
+            return _put([kbest(forests, _scores(call, forests), call.top, distinct=True).lists()], call)
+        if call.dedupe:
+            raise CapabilityError("--dedupe is for lists; with --top the strings of forests are distinct anyway")
+        wanted = format_of(call.target, call.target_format)
+        if wanted in FORMATS and wanted not in FOREST_FORMATS and wanted != "jsonl":
+            raise CapabilityError(f"{call.target}: {wanted} holds lists; say how many of the best strings with --top")
+        return _put_forests(forests, call, None if wanted == "jsonl" else wanted)
 
 
-@_changed.register(NBest)
-def _(corpus: NBest, call: Convert, console: Console) -> NBest:
-    if call.model is not None or call.prune is not None:
-        raise CapabilityError("--model and --prune are for forests, and these are lists")
-    return _trimmed(corpus, call)
+def _put(blocks: Iterable[NBest], call: Convert) -> str:
+    """Write lists, without what is to be left out, as the target asks."""
+    wanted = format_of(call.target, call.target_format)
+    trimmed = (_trimmed(block, call) for block in blocks)
+    if wanted in FOREST_FORMATS:
+        parts = list(trimmed)
+        return _put_forests(forests_of(parts[0] if len(parts) == 1 else join(parts)), call, wanted)
+    count = _Count()
+    write_blocks(count.passing(trimmed), call.target, wanted)
+    return f"{count.segments} segments, {count.hypotheses} hypotheses, {count.features} features"
 
 
 def _trimmed(lists: NBest, call: Convert) -> NBest:
@@ -66,19 +130,25 @@ def _trimmed(lists: NBest, call: Convert) -> NBest:
     return lists if call.top is None else prune(lists, call.top)
 
 
-@_changed.register(Forests)
-def _(forests: Forests, call: Convert, console: Console) -> NBest | Forests:
-    if call.model is not None and call.prune is None and call.top is None:
-        raise ParameterError("--model ranks derivations for --top or --prune, and neither is given")
-    if call.prune is not None:
-        before, scores = forests.edges, _scores(call, forests) * _gamma(call, forests)
-        forests = prune_forests(forests, scores, posterior=call.prune)
-        console.say(f"{call.source}: {forests.edges} of {before} edges are left")
-    if call.top is None:
-        if call.dedupe:
-            raise CapabilityError("--dedupe is for lists; with --top the strings of forests are distinct anyway")
-        return forests
-    return _trimmed(kbest(forests, _scores(call, forests), call.top, distinct=True).lists(), call)
+@dataclass
+class _Count:
+    """How much has passed."""
+
+    segments: int = 0
+    hypotheses: int = 0
+    features: int = 0
+
+    def passing(self, blocks: Iterable[NBest]) -> Iterator[NBest]:
+        for block in blocks:
+            self.segments += len(block)
+            self.hypotheses += block.hypotheses
+            self.features = max(self.features, len(block.feature_names))
+            yield block
+
+
+def _put_forests(forests: Forests, call: Convert, wanted: str | None) -> str:
+    write_forests(forests, call.target, wanted)
+    return f"{len(forests)} segments, {forests.size}, {len(forests.feature_names)} features"
 
 
 def _gamma(call: Convert, forests: Forests) -> float:
@@ -100,29 +170,3 @@ def _scores(call: Convert, forests: Forests) -> Floats:
             f"{call.source}: to rank derivations give --model with weights; the file does not tell those of its system"
         )
     return LogLinear(forests.own_weights).edge_scores(forests)
-
-
-@singledispatch
-def _written(corpus: Corpus, call: Convert) -> Corpus:
-    """Write as the target asks; what was written."""
-    raise no_answer("convert", corpus)
-
-
-@_written.register(Forests)
-def _(corpus: Forests, call: Convert) -> Forests:
-    wanted = format_of(call.target, call.target_format)
-    if wanted in FORMATS and wanted not in FOREST_FORMATS and wanted != "jsonl":
-        raise CapabilityError(f"{call.target}: {wanted} holds lists; say how many of the best strings with --top")
-    write_forests(corpus, call.target, None if wanted == "jsonl" else wanted)
-    return corpus
-
-
-@_written.register(NBest)
-def _(corpus: NBest, call: Convert) -> NBest | Forests:
-    wanted = format_of(call.target, call.target_format)
-    if wanted not in FOREST_FORMATS:
-        write(corpus, call.target, wanted)
-        return corpus
-    forests = forests_of(corpus)
-    write_forests(forests, call.target, wanted)
-    return forests

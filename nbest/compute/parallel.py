@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from queue import Empty, SimpleQueue
@@ -137,6 +139,32 @@ def _idle(process: int) -> _Worker:
 def _workers(process: int) -> SimpleQueue[_Worker]:
     """The idle ones of a process: threads do not survive a fork."""
     return SimpleQueue()
+
+
+def ahead(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> Iterator[R]:
+    """`map(function, items)`, in order, on several threads that are a few items ahead of who takes the results; at most
+    one item more than threads is held."""
+    workers = thread_count(threads)
+    if workers == 1:
+        yield from map(function, items)
+        return
+
+    def work(item: T) -> R:
+        _share.set(1)
+        return function(item)
+
+    begun: deque[Future[R]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for item in items:
+                begun.append(pool.submit(copy_context().run, work, item))
+                if len(begun) > workers:
+                    yield begun.popleft().result()
+            while begun:
+                yield begun.popleft().result()
+        finally:
+            for job in begun:
+                job.cancel()
 
 
 def counter(progress: Callable[[int, int], Any] | None, total: int) -> Callable[[int], None]:

@@ -4,7 +4,7 @@ one line here."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from nbest.base.errors import CapabilityError, FormatError, ParameterError, _kno
 from nbest.base.files import read_bytes
 from nbest.base.registry import Registry
 from nbest.corpus import Forests, NBest
+from nbest.corpus.operations import join
 from nbest.formats.forests.base import ForestFormat
 from nbest.formats.lists.base import HEAD, Format
 from nbest.formats.references import read_references
@@ -51,14 +52,19 @@ __all__ = [
     "FORMATS",
     "ForestFormat",
     "Format",
+    "check_options",
+    "find",
     "format_of_target",
     "read",
     "read_any",
     "read_forests",
     "read_references",
+    "read_with",
+    "several_files",
     "sniff",
     "sniff_forests",
     "write",
+    "write_blocks",
     "write_forests",
 ]
 
@@ -98,22 +104,51 @@ def read_forests(path: str | Path, format: str | None = None, **options: Any) ->
 def read_any(path: str | Path, format: str | None = None, **options: Any) -> NBest | Forests:
     """Read lists or forests, whichever the file holds (or `format` says)."""
     if format is None:
-        head = _head(path, options)
-        found = (sniff_forests(path, head), _by_contents(FORMATS, path, head))
-        suffix = _by_suffix(FORMATS, path) or _by_suffix(FOREST_FORMATS, path)
-        format = found[0] or found[1] or suffix or _unknown(path, head, _all(), "n-best lists or forests")
+        format = find(path, _head(path, options))
+    return read_with(path, format, **options)
+
+
+def find(path: str | Path, head: bytes, format: str | None = None) -> str:
+    """The name of the format of a file with these first (unpacked) bytes, lists or forests; `format` if it is said."""
+    if format is not None:
+        return look_up(_all(), format, "format").name
+    found = (sniff_forests(path, head), _by_contents(FORMATS, path, head))
+    suffix = _by_suffix(FORMATS, path) or _by_suffix(FOREST_FORMATS, path)
+    return found[0] or found[1] or suffix or _unknown(path, head, _all(), "n-best lists or forests")
+
+
+def read_with(path: str | Path, format: str, **options: Any) -> NBest | Forests:
+    """Read lists or forests in the format of this name; `data` among the options: what the file holds."""
     return _read(_all(), path, format, options)
 
 
 def write(corpus: NBest, path: str | Path, format: str | None = None, **options: Any) -> None:
     """Write n-best lists; without `format` it is the one of the suffix, or jsonl. `-` is standard output."""
     need_kind("write", "corpus", corpus, NBest)
+    chosen = _writable(path, format)
+    check_options(chosen.write, chosen.name, options)
+    assert chosen.write is not None
+    chosen.write(corpus, path, **options)
+
+
+def write_blocks(blocks: Iterable[NBest], path: str | Path, format: str | None = None, **options: Any) -> None:
+    """Write lists that come block by block (`nbest.formats.streams`), else as `write`. Formats that cannot be written
+    so hold all lists first."""
+    chosen = _writable(path, format)
+    check_options(chosen.write_blocks or chosen.write, chosen.name, options)
+    if chosen.write_blocks is not None:
+        chosen.write_blocks(blocks, path, **options)
+        return
+    parts = list(blocks)
+    write(parts[0] if len(parts) == 1 else join(parts), path, chosen.name, **options)
+
+
+def _writable(path: str | Path, format: str | None) -> Format:
     chosen = look_up(FORMATS, (_by_suffix(FORMATS, path) or "jsonl") if format is None else format, "format")
     if chosen.write is None:
         writable = ", ".join(name for name, each in FORMATS.items() if each.write is not None)
         raise CapabilityError(f"format {chosen.name} can only be read; formats that can be written: {writable}")
-    _check_options(chosen.write, chosen.name, options)
-    chosen.write(corpus, path, **options)
+    return chosen
 
 
 def write_forests(forests: Forests, path: str | Path, format: str | None = None, **options: Any) -> None:
@@ -124,7 +159,7 @@ def write_forests(forests: Forests, path: str | Path, format: str | None = None,
     need_kind("write_forests", "forests", forests, Forests)
     name = (_by_suffix(FOREST_FORMATS, path) or "forests") if format is None else format
     chosen = look_up(FOREST_FORMATS, name, "format")
-    _check_options(chosen.write, chosen.name, options)
+    check_options(chosen.write, chosen.name, options)
     chosen.write(forests, path, **options)
 
 
@@ -154,14 +189,14 @@ def _all() -> dict[str, Format | ForestFormat]:
 
 def _head(path: str | Path, options: dict[str, Any]) -> bytes:
     """The first bytes of a file, which is read once, into the options: standard input cannot be read again."""
-    if not _several_files(path):
+    if not several_files(path):
         options["data"] = read_bytes(path)
     return options.get("data", b"")[:HEAD]
 
 
 def _read(family: Mapping[str, Any], path: str | Path, format: str, options: dict[str, Any]) -> Any:
     chosen = look_up(family, format, "format")
-    _check_options(chosen.read, chosen.name, options)
+    check_options(chosen.read, chosen.name, options)
     return chosen.read(path, **options)
 
 
@@ -177,7 +212,7 @@ def _unknown(path: str | Path, head: bytes, family: Mapping[str, Any], expected:
     raise FormatError(path, None, f"not in a known format; say which with format=, one of {', '.join(family)}")
 
 
-def _several_files(path: str | Path) -> bool:
+def several_files(path: str | Path) -> bool:
     """Whether the path is a directory, or the beginning of the names of several files."""
     need_kind("a reader", "path", path, str, Path)
     if str(path) == "-" or Path(path).is_file():
@@ -193,7 +228,7 @@ def _by_suffix(family: Mapping[str, Any], path: str | Path) -> str | None:
     return max(fitting, key=lambda pair: pair[0])[1] if fitting else None
 
 
-def _check_options(function: Any, name: str, given: dict[str, Any]) -> None:
+def check_options(function: Any, name: str, given: dict[str, Any]) -> None:
     """Complain of an option that the format does not have, or of a value of the wrong kind."""
     parameters = inspect.signature(function).parameters.values()
     known = {p.name: str(p.annotation) for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "data"}

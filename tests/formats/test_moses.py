@@ -15,6 +15,7 @@ from nbest.base.files import decode
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts
 from nbest.formats.lists import moses
+from nbest.formats.lists.lines import Part
 from nbest.formats.lists.moses import read_moses
 from nbest.formats.lists.moses_writer import write_moses
 from nbest.testing.formats import _snapshot, mutant
@@ -261,7 +262,10 @@ def _both(data: bytes) -> tuple[object, object]:
     """What the two ways make of it; of several errors they may name different ones."""
     path = Path("x.nbest")
     got: list[object] = []
-    for way in (lambda: moses._parse(path, decode(path, data), False, None), lambda: read_moses(path, data=data)):
+    for way in (
+        lambda: moses._parse(Part(path, data), decode(path, data), False, None),
+        lambda: read_moses(path, data=data),
+    ):
         try:
             got.append(_snapshot(way()))
         except FormatError:

@@ -45,14 +45,14 @@ class Format:
     example: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def text_of(path: str | Path, data: bytes | None) -> str:
-    """The text of a file: of `data` when it was already read, or of what `path` holds."""
-    return decode(path, read_bytes(path) if data is None else data)
+def text_of(path: str | Path, data: bytes | None, before: int = 0) -> str:
+    """The text of a file: of `data` when it was already read (after `before` lines), or of what `path` holds."""
+    return decode(path, read_bytes(path) if data is None else data, before)
 
 
-def lines_of(path: str | Path, data: bytes | None, expected: str) -> list[str]:
+def lines_of(path: str | Path, data: bytes | None, expected: str, before: int = 0) -> list[str]:
     """The lines of a file without blank ones at its end; an empty file is an error that says what was expected."""
-    lines = split_lines(text_of(path, data))
+    lines = split_lines(text_of(path, data, before))
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:

@@ -22,9 +22,10 @@ class Builder:
     Segments stand in the order of their ids where these are whole numbers, else in order of first appearance.
     Every hypothesis must have the same dense features; sparse ones (absent means 0) are given apart.
     Texts are there for all hypotheses or for none; so are references and sources of segments.
+    `names` are the dense features of earlier parts of the file, where it is read in parts.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, names: tuple[str, ...] | None = None) -> None:
         self.path = path
         self._segments: dict[str, int] = {}
         self._lines: dict[str, int | None] = {}
@@ -32,7 +33,7 @@ class Builder:
         self._sources: dict[str, str] = {}
         self._owners: list[int] = []
         self._texts: list[str] = []
-        self._names: tuple[str, ...] | None = None
+        self._names = names
         self._rows: list[tuple[float, ...]] = []
         self._sparse_names: dict[str, int] = {}
         self._sparse: list[tuple[int, int, float]] = []

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nbest.base.errors import FormatError
-from nbest.base.files import replacing
+from nbest.base.files import read_bytes, replacing
 from nbest.corpus import NBest
 from nbest.formats.json_text import kind, loads, need, need_number
 from nbest.formats.lists.base import Format, lines_of, shown, sparse_row
 from nbest.formats.lists.builder import Builder
+from nbest.formats.lists.lines import Part, stream_lines, whole_lines
 
 _SEGMENT_KEYS = ("id", "source", "references", "hypotheses")
 _HYPOTHESIS_KEYS = ("text", "features", "sparse")
@@ -28,8 +30,13 @@ _HYPOTHESIS_KEYS = ("text", "features", "sparse")
 
 def read_jsonl(path: str | Path, *, data: bytes | None = None) -> NBest:
     """Read JSON lines. Keys it does not know are left alone, unless they look like a known one misspelt."""
-    builder = Builder(path)
-    for line, text in enumerate(lines_of(path, data, 'one JSON object a line, with "hypotheses"'), 1):
+    return _parse(Part(path, read_bytes(path) if data is None else data))
+
+
+def _parse(part: Part) -> NBest:
+    path, builder = part.path, Builder(part.path, part.names)
+    expected = 'one JSON object a line, with "hypotheses"'
+    for line, text in enumerate(lines_of(path, part.data, expected, part.before), part.before + 1):
         if not text.strip():
             raise FormatError(path, line, "a blank line between segments; expected one JSON object a line")
         _read_segment(builder, line, need(path, line, "a segment", loads(path, line, text), dict))
@@ -100,10 +107,15 @@ def check_keys(path: str | Path, line: int, given: Mapping[str, Any], known: tup
 
 def write_jsonl(corpus: NBest, path: str | Path) -> None:
     """Write JSON lines. Statistics, origins and positions are not kept; all else is, to the last bit."""
+    _write_blocks([corpus], path)
+
+
+def _write_blocks(blocks: Iterable[NBest], path: str | Path) -> None:
     with replacing(path) as file:
-        for i in range(len(corpus)):
-            text = json.dumps(_segment(corpus, i), ensure_ascii=False, allow_nan=False)
-            file.write(text.encode("utf-8", "replace") + b"\n")
+        for corpus in blocks:
+            for i in range(len(corpus)):
+                text = json.dumps(_segment(corpus, i), ensure_ascii=False, allow_nan=False)
+                file.write(text.encode("utf-8", "replace") + b"\n")
 
 
 def _segment(corpus: NBest, i: int) -> dict[str, Any]:
@@ -142,6 +154,8 @@ FORMAT = Format(
     name="jsonl",
     read=read_jsonl,
     write=write_jsonl,
+    stream=partial(stream_lines, parse=_parse, cut=whole_lines),
+    write_blocks=_write_blocks,
     sniff=_sniff,
     suffixes=(".jsonl", ".ndjson"),
     summary="JSON lines, one segment each: the format of nbest itself, which keeps everything",

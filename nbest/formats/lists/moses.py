@@ -13,7 +13,10 @@ This plain reader is the judge of what a file means.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import decode, read_bytes, split_lines
@@ -21,7 +24,8 @@ from nbest.corpus import NBest
 from nbest.formats.lists import moses_fast
 from nbest.formats.lists.base import Format, head_lines, is_number, number, shown
 from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.moses_writer import BAR, write_moses
+from nbest.formats.lists.lines import Part, stream_lines, whole_lines
+from nbest.formats.lists.moses_writer import BAR, write_blocks, write_moses
 
 _ID = re.compile(r"[ \t]*[^ \t|]+(?=\|\|\|(?:[ \t]|$))").match
 _PHRASES = re.compile(r"(?:[0-9]+(?:-[0-9]+)?=[0-9]+(?:-[0-9]+)?[ \t]*)+").fullmatch
@@ -47,14 +51,37 @@ def read_moses(
     """
     if not isinstance(sparse, bool | str | None):
         raise ParameterError(f"'sparse' of read_moses must be True, False, a prefix or None, got {sparse!r}")
-    data = read_bytes(path) if data is None else data
-    text = decode(path, data)
-    regular = None if total or isinstance(sparse, str) else _regular(path, data)
-    return _parse(path, text, total, sparse) if regular is None else regular
+    return _parsed(Part(path, read_bytes(path) if data is None else data), total=total, sparse=sparse)
 
 
-def _regular(path: str | Path, data: bytes) -> NBest | None:
+def _stream(path: str | Path, *, total: bool = False, sparse: bool | str | None = None, **how: Any) -> Iterator[NBest]:
+    """As `read_moses`, in blocks. Which names are sparse is a matter of the whole file: where a block says otherwise
+    than the first, its lists are out of step."""
+    return stream_lines(path, parse=partial(_parsed, total=total, sparse=sparse), cut=_cut, **how)
+
+
+def _cut(data: bytes) -> int:
+    """Where the lines of the last segment begin: before it, all segments are whole (if its lines stand together)."""
+    end = whole_lines(data)
+    last, own = end, None
+    while last > 0:
+        begin = data.rfind(b"\n", 0, last - 1) + 1
+        segment = data[begin:last].partition(b"|||")[0].strip()
+        if own is not None and segment != own:
+            return last
+        own, last = segment, begin
+    return 0
+
+
+def _parsed(part: Part, total: bool, sparse: bool | str | None) -> NBest:
+    text = decode(part.path, part.data, part.before)
+    regular = None if total or isinstance(sparse, str) else _regular(part)
+    return _parse(part, text, total, sparse) if regular is None else regular
+
+
+def _regular(part: Part) -> NBest | None:
     """The lists by the fast way, or None where a line is not regular; an error in that line is raised at once."""
+    path, data = part.path, part.data
     fields = split_fields(data[: data.find(b"\n") + 1 or None].decode("utf-8").rstrip("\r\n"))
     if len(fields) < 3 or not _has_names(fields[2], 2) or "\t" in fields[2]:
         return None
@@ -62,29 +89,39 @@ def _regular(path: str | Path, data: bytes) -> NBest | None:
     if isinstance(lists, int):
         line = split_lines(data.split(b"\n", lists + 1)[lists].decode("utf-8-sig") + "\n")[0]
         if line.strip():  # a blank one may stand at the end
-            _row(path, lists + 1, line)
+            _row(path, part.before + lists + 1, line)
         return None
     return lists
 
 
-def _parse(path: str | Path, text: str, total: bool, sparse: bool | str | None) -> NBest:
+def _parse(part: Part, text: str, total: bool, sparse: bool | str | None) -> NBest:
+    path, before = part.path, part.before
     lines = split_lines(text)
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:
         raise FormatError(path, None, f"the file is empty; expected {_EXPECTED}")
-    rows = [_row(path, at, line) for at, line in enumerate(lines, 1)]
-    features = [_columns(path, at, row[2]) for at, row in enumerate(rows, 1)]
+    rows = [_row(path, at, line) for at, line in enumerate(lines, before + 1)]
+    features = [_columns(path, at, row[2]) for at, row in enumerate(rows, before + 1)]
     apart = _sparse_names(rows, sparse)
     score = None if any(features) else "score"
-    builder = Builder(path)
-    for at, ((segment, words, _, last), columns) in enumerate(zip(rows, features, strict=True), 1):
+    builder = Builder(path, _names_before(part, features, apart, sparse))
+    for at, ((segment, words, _, last), columns) in enumerate(zip(rows, features, strict=True), before + 1):
         dense = {name: value for name, value in columns.items() if name not in apart}
         if total or (score is not None and last is not None):
             _add_total(path, at, dense, "total" if total else "score", last)
         few = {name: columns[name] for name in columns if name in apart} if apart else None
         builder.hypothesis(segment, words, dense, at, few)
     return builder.build()
+
+
+def _names_before(
+    part: Part, features: list[dict[str, float]], apart: set[str], sparse: bool | str | None
+) -> tuple[str, ...] | None:
+    """The names that parts before had, unless this one differs in nothing but names that may be sparse."""
+    odd = {name for row in features for name in row.keys() - apart} ^ set(part.names or ())
+    may_be = sparse is True or (sparse is not False and all("_" in name for name in odd))
+    return None if odd and may_be else part.names
 
 
 def _add_total(path: str | Path, line: int, features: dict[str, float], name: str, value: str | None) -> None:
@@ -216,6 +253,8 @@ FORMAT = Format(
     name="moses",
     read=read_moses,
     write=write_moses,
+    stream=_stream,
+    write_blocks=write_blocks,
     sniff=_sniff,
     suffixes=(".nbest", ".moses"),
     summary="fields between |||: Moses old and new, Travatar, cdec, Marian",

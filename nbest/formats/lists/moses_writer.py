@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -21,24 +22,40 @@ def write_moses(corpus: NBest, path: str | Path, *, scores: Floats | None = None
     `scores` [H] are the totals (0 without them). `numbered` writes 0, 1, ... in place of the ids, as Moses' own tools
     want them. Not kept: references, sources, empty lists, white space at the ends of texts.
     """
-    texts = need_texts(corpus, "moses")
     if scores is not None and len(scores) != corpus.hypotheses:
         raise ParameterError(f"'scores' of write_moses must have {corpus.hypotheses} entries, got {len(scores)}")
+    write_blocks([corpus], path, scores=scores, numbered=numbered)
+
+
+def write_blocks(
+    blocks: Iterable[NBest], path: str | Path, *, scores: Floats | None = None, numbered: bool = False
+) -> None:
+    """As `write_moses`, of lists that come in blocks."""
+    with replacing(path) as file:
+        segments = hypotheses = 0
+        for corpus in blocks:
+            mine = None if scores is None else scores[hypotheses : hypotheses + corpus.hypotheses]
+            file.writelines(_lines(corpus, mine, segments if numbered else None))
+            segments, hypotheses = segments + len(corpus), hypotheses + corpus.hypotheses
+
+
+def _lines(corpus: NBest, scores: Floats | None, number: int | None) -> Iterator[bytes]:
+    """The lines of a block whose first segment has this number, or goes by its id."""
+    texts = need_texts(corpus, "moses")
     groups = _groups(corpus.feature_names)
     for name in (*groups, *corpus.sparse_names):
         _need_token(name, "the feature name")
     if "WordScores" in groups:
         raise CapabilityError("moses cannot hold a feature called 'WordScores', which means scores of words there")
     bare = scores is None and not corpus.feature_names and not corpus.sparse_names  # a total of 0 would be a feature
-    with replacing(path) as file:
-        for i, segment in enumerate(corpus.ids):
-            first = str(i) if numbered else _need_token(segment, "the segment id")
-            for h in range(int(corpus.offsets[i]), int(corpus.offsets[i + 1])):
-                text = _need_text(texts[h], segment)
-                fields = [first, text, _features(corpus, groups, h)]
-                if not bare:
-                    fields.append("0" if scores is None else repr(float(scores[h])))
-                file.write((" ||| ".join(fields) + "\n").encode())
+    for i, segment in enumerate(corpus.ids):
+        first = _need_token(segment, "the segment id") if number is None else str(number + i)
+        for h in range(int(corpus.offsets[i]), int(corpus.offsets[i + 1])):
+            text = _need_text(texts[h], segment)
+            fields = [first, text, _features(corpus, groups, h)]
+            if not bare:
+                fields.append("0" if scores is None else repr(float(scores[h])))
+            yield (" ||| ".join(fields) + "\n").encode()
 
 
 def _groups(names: tuple[str, ...]) -> dict[str, list[int]]:
