@@ -105,7 +105,7 @@ def _parse(part: Part, text: str, total: bool, sparse: bool | str | None) -> NBe
     features = [_columns(path, at, row[2]) for at, row in enumerate(rows, before + 1)]
     apart = _sparse_names(rows, sparse)
     score = None if any(features) else "score"
-    builder = Builder(path, _names_before(part, features, apart, sparse))
+    builder = Builder(path, _names_before(part, rows, sparse, apart))
     for at, ((segment, words, _, last), columns) in enumerate(zip(rows, features, strict=True), before + 1):
         dense = {name: value for name, value in columns.items() if name not in apart}
         if total or (score is not None and last is not None):
@@ -115,13 +115,13 @@ def _parse(part: Part, text: str, total: bool, sparse: bool | str | None) -> NBe
     return builder.build()
 
 
-def _names_before(
-    part: Part, features: list[dict[str, float]], apart: set[str], sparse: bool | str | None
-) -> tuple[str, ...] | None:
+def _names_before(part: Part, rows: list[Row], sparse: bool | str | None, apart: set[str]) -> tuple[str, ...] | None:
     """The names that parts before had, unless this one differs in nothing but names that may be sparse."""
-    odd = {name for row in features for name in row.keys() - apart} ^ set(part.names or ())
+    values = {name: given for _, _, row, _ in rows for name, given in row.items() if name not in apart}
+    odd = values.keys() ^ set(part.names or ())
+    single = all(len(values.get(name, " ")) == 1 for name in odd)
     may_be = sparse is True or (sparse is not False and all("_" in name for name in odd))
-    return None if odd and may_be else part.names
+    return None if odd and single and may_be else part.names
 
 
 def _add_total(path: str | Path, line: int, features: dict[str, float], name: str, value: str | None) -> None:
