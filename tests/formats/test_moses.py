@@ -15,7 +15,7 @@ from nbest.base.files import decode
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts
 from nbest.formats.lists import moses
-from nbest.formats.lists.lines import Part
+from nbest.formats.lists.lines import Piece
 from nbest.formats.lists.moses import read_moses
 from nbest.formats.lists.moses_writer import write_moses
 from nbest.testing.formats import _snapshot, mutant
@@ -263,7 +263,7 @@ def _both(data: bytes) -> tuple[object, object]:
     path = Path("x.nbest")
     got: list[object] = []
     for way in (
-        lambda: moses._parse(Part(path, data), decode(path, data), False, None),
+        lambda: moses._parse(Piece(path, data), decode(path, data), False, None),
         lambda: read_moses(path, data=data),
     ):
         try:

@@ -22,7 +22,7 @@ from nbest.corpus import NBest
 from nbest.formats.json_text import kind, loads, need, need_number
 from nbest.formats.lists.base import Format, lines_of, shown, sparse_row
 from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.lines import Part, stream_lines, whole_lines
+from nbest.formats.lists.lines import Piece, stream_lines, whole_lines
 
 _SEGMENT_KEYS = ("id", "source", "references", "hypotheses")
 _HYPOTHESIS_KEYS = ("text", "features", "sparse")
@@ -30,10 +30,10 @@ _HYPOTHESIS_KEYS = ("text", "features", "sparse")
 
 def read_jsonl(path: str | Path, *, data: bytes | None = None) -> NBest:
     """Read JSON lines. Keys it does not know are left alone, unless they look like a known one misspelt."""
-    return _parse(Part(path, read_bytes(path) if data is None else data))
+    return _parse(Piece(path, read_bytes(path) if data is None else data))
 
 
-def _parse(part: Part) -> NBest:
+def _parse(part: Piece) -> NBest:
     path, builder = part.path, Builder(part.path, part.names)
     expected = 'one JSON object a line, with "hypotheses"'
     for line, text in enumerate(lines_of(path, part.data, expected, part.before), part.before + 1):

@@ -19,7 +19,7 @@ _MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
-class Part:
+class Piece:
     """Bytes of a file that hold whole segments, how many lines stand before them, and the dense features of the parts
     before, where there are any."""
 
@@ -32,7 +32,7 @@ class Part:
 def stream_lines(
     path: str | Path,
     *,
-    parse: Callable[[Part], NBest],
+    parse: Callable[[Piece], NBest],
     cut: Callable[[bytes], int],
     source: Input | None = None,
     progress: Progress | None = None,
@@ -52,7 +52,7 @@ def stream_lines(
     yield from ahead(parse, (replace(part, names=names) for part in parts))
 
 
-def _parts(source: Input, cut: Callable[[bytes], int], progress: Progress | None) -> Iterator[Part]:
+def _parts(source: Input, cut: Callable[[bytes], int], progress: Progress | None) -> Iterator[Piece]:
     """The file cut where segments end; blank lines go to the next part, whose reader says what is wrong with them."""
     rest, before = [b""], 0
     for piece in chain(source.pieces(PIECE, progress), [None]):
@@ -66,10 +66,10 @@ def _parts(source: Input, cut: Callable[[bytes], int], progress: Progress | None
         end = len(data) if piece is None else _without_blank_end(data, cut(data))
         rest = [data[end:]]
         if end and (before == 0 or data[:end].strip()):
-            yield Part(source.path, data[:end], before)
+            yield Piece(source.path, data[:end], before)
             before += data.count(b"\n", 0, end)
         elif piece is None and before == 0:
-            yield Part(source.path, data)
+            yield Piece(source.path, data)
 
 
 def whole_lines(data: bytes) -> int:

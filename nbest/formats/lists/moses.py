@@ -24,7 +24,7 @@ from nbest.corpus import NBest
 from nbest.formats.lists import moses_fast
 from nbest.formats.lists.base import Format, head_lines, is_number, number, shown
 from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.lines import Part, stream_lines, whole_lines
+from nbest.formats.lists.lines import Piece, stream_lines, whole_lines
 from nbest.formats.lists.moses_writer import BAR, write_blocks, write_moses
 
 _ID = re.compile(r"[ \t]*[^ \t|]+(?=\|\|\|(?:[ \t]|$))").match
@@ -51,7 +51,7 @@ def read_moses(
     """
     if not isinstance(sparse, bool | str | None):
         raise ParameterError(f"'sparse' of read_moses must be True, False, a prefix or None, got {sparse!r}")
-    return _parsed(Part(path, read_bytes(path) if data is None else data), total=total, sparse=sparse)
+    return _parsed(Piece(path, read_bytes(path) if data is None else data), total=total, sparse=sparse)
 
 
 def _stream(path: str | Path, *, total: bool = False, sparse: bool | str | None = None, **how: Any) -> Iterator[NBest]:
@@ -73,13 +73,13 @@ def _cut(data: bytes) -> int:
     return 0
 
 
-def _parsed(part: Part, total: bool, sparse: bool | str | None) -> NBest:
+def _parsed(part: Piece, total: bool, sparse: bool | str | None) -> NBest:
     text = decode(part.path, part.data, part.before)
     regular = None if total or isinstance(sparse, str) else _regular(part)
     return _parse(part, text, total, sparse) if regular is None else regular
 
 
-def _regular(part: Part) -> NBest | None:
+def _regular(part: Piece) -> NBest | None:
     """The lists by the fast way, or None where a line is not regular; an error in that line is raised at once."""
     path, data = part.path, part.data
     fields = split_fields(data[: data.find(b"\n") + 1 or None].decode("utf-8").rstrip("\r\n"))
@@ -94,7 +94,7 @@ def _regular(part: Part) -> NBest | None:
     return lists
 
 
-def _parse(part: Part, text: str, total: bool, sparse: bool | str | None) -> NBest:
+def _parse(part: Piece, text: str, total: bool, sparse: bool | str | None) -> NBest:
     path, before = part.path, part.before
     lines = split_lines(text)
     while lines and not lines[-1].strip():
@@ -115,7 +115,7 @@ def _parse(part: Part, text: str, total: bool, sparse: bool | str | None) -> NBe
     return builder.build()
 
 
-def _names_before(part: Part, rows: list[Row], sparse: bool | str | None, apart: set[str]) -> tuple[str, ...] | None:
+def _names_before(part: Piece, rows: list[Row], sparse: bool | str | None, apart: set[str]) -> tuple[str, ...] | None:
     """The names that parts before had, unless this one differs in nothing but names that may be sparse."""
     values = {name: given for _, _, row, _ in rows for name, given in row.items() if name not in apart}
     odd = values.keys() ^ set(part.names or ())
