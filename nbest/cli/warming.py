@@ -105,6 +105,9 @@ def _of_lists() -> Iterator[Step]:
     yield f"tune {bleu} --folds 2"
     yield f"tune {wer} --method softbleu --optimiser lbfgs"
     yield "tune dev.jsonl --metric external --column h"
+    best = "--method mert --restarts 1 --ascent best"
+    for metric in ("external --column h", "bleu", "chrf"):  # statistics that are no counts; counts; without a formula
+        yield f"tune dev.jsonl --metric {metric} {best}"
     yield "tune dev.jsonl --metric external --column h --method mert"
     for gain in _GAINS:
         yield f"rerank dev.jsonl --model model.json --decision mbr --gain {gain} -o out"

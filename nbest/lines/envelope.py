@@ -1,7 +1,7 @@
 """Upper envelopes of lines, segment by segment, and the totals between their breakpoints.
 
 Along weights + x * direction the score of a hypothesis is a line a + x * b, and the hypothesis chosen for a segment is
-the one on the upper envelope of its lines. `breakpoints` finds where any segment's choice changes, `sweep` the
+the one on the upper envelope of its lines. `crossings` finds where any segment's choice changes, `sweep` the
 corpus statistics in each interval between.
 
 Och (2003), ACL 160-167, section 5. Differs: the envelope is found by repeated vectorised argmax (Eisner & Severance
@@ -66,6 +66,12 @@ def _outermost(a, b):
 def envelope(a, b, heights, cuts, lines, stack):
     """Upper envelope of the lines a + x * b: lines[0] up to cuts[0], lines[1] up to cuts[1]...; the number of cuts."""
     left, right = _outermost(a, b)
+    return _from_to(a, b, left, right, heights=heights, cuts=cuts, lines=lines, stack=stack)
+
+
+@kernel
+def _from_to(a, b, left, right, heights, cuts, lines, stack):
+    """`envelope` where its first and its last line are known."""
     lines[0] = left
     if b[left] == b[right]:
         return 0
@@ -92,14 +98,62 @@ def envelope(a, b, heights, cuts, lines, stack):
 
 
 @kernel
-def breakpoints(features, scores, direction, lists, some):
-    """Where the choice of a segment in low:high, which are `some`, changes along `direction`.
+def ends_of(features, offsets):
+    """[D, N, 2] the only hypothesis of least and that of largest value of each feature in each list.
 
-    `features` is [D, H], `scores` [H], `stats` [H, M]. Returns the places x (in segment order), the change of the
-    totals at each (taken here, where a list's statistics are in cache), and the statistics [F, M] of the choices at
-    x = -inf of the F lists that are not empty. `lists` are offsets [N+1], the length of the longest, and `stats`.
+    -1 where several share it, and in empty lists: then scores decide which one begins or ends an envelope.
     """
-    offsets, longest, stats = lists
+    found = np.full((len(features), len(offsets) - 1, 2), -1, np.int32)
+    for d in range(len(features)):
+        for i in range(len(offsets) - 1):
+            start = offsets[i]
+            low = high = np.int32(0)
+            lows = highs = 0  # how many there are
+            for k in range(offsets[i + 1] - start):
+                value = features[d, start + k]
+                if k == 0 or value < features[d, start + low]:
+                    low, lows = np.int32(k), 0
+                if k == 0 or value > features[d, start + high]:
+                    high, highs = np.int32(k), 0
+                lows += value == features[d, start + low]
+                highs += value == features[d, start + high]
+            if lows == 1 and highs == 1:
+                found[d, i, 0], found[d, i, 1] = low, high
+    return found
+
+
+@kernel
+def _axis_of(direction):
+    """The number of the only feature of a direction, if it has just one and at 1; else -1."""
+    axis = -1
+    for d in range(len(direction)):
+        if direction[d] != 0.0:
+            if axis >= 0 or direction[d] != 1.0:
+                return -1
+            axis = d
+    return axis
+
+
+@kernel
+def _fill_slopes(features, direction, start, b):
+    b[:] = 0.0
+    for d in range(len(direction)):
+        step = direction[d]
+        if step != 0.0:
+            column = features[d, start : start + len(b)]
+            for k in range(len(b)):
+                b[k] += step * column[k]
+
+
+@kernel
+def crossings(features, scores, direction, lists, some):
+    """Where the choice of a segment in low:high, which are `some`, changes along `direction`, and from what to what.
+
+    `features` is [D, H], `scores` [H]; `lists` are offsets [N+1], the length of the longest, and `ends_of` them.
+    Returns the places x [P] (in segment order), the hypotheses [P, 2] before and after, and those chosen at x = -inf
+    [F] of the F lists that are not empty.
+    """
+    offsets, longest, ends = lists
     low, high = some
     slopes = np.empty(longest)
     heights = np.empty(longest)
@@ -107,10 +161,10 @@ def breakpoints(features, scores, direction, lists, some):
     lines = np.empty(longest + 1, np.int32)
     stack = np.empty(longest + 1, np.int32)
     room = max(64, 8 * (high - low))
-    width = stats.shape[1]
     place = np.empty(room)
-    change = np.empty(room * width)
-    begin = np.empty((high - low, width))
+    sides = np.empty(2 * room, np.int32)
+    first = np.empty(high - low, np.int32)
+    axis = _axis_of(direction)
     filled = 0
     total = 0
     for i in range(low, high):
@@ -118,32 +172,47 @@ def breakpoints(features, scores, direction, lists, some):
         size = offsets[i + 1] - start
         if size == 0:
             continue
-        b = slopes[:size]
-        b[:] = 0.0
-        for d in range(len(direction)):
-            step = direction[d]
-            if step != 0.0:
-                column = features[d, start : start + size]
-                for k in range(size):
-                    b[k] += step * column[k]
-        count = envelope(
-            a=scores[start : start + size], b=b, heights=heights[:size], cuts=cuts, lines=lines, stack=stack
-        )
-        for j in range(width):
-            begin[filled, j] = stats[start + lines[0], j]
+        a = scores[start : start + size]
+        if axis >= 0:
+            b = features[axis, start : start + size]
+        else:
+            b = slopes[:size]
+            _fill_slopes(features, direction, start, b)
+        left, right = np.int32(-1), np.int32(-1)
+        if axis >= 0:
+            left, right = ends[axis, i, 0], ends[axis, i, 1]
+        if left < 0:
+            left, right = _outermost(a, b)
+        count = _from_to(a, b, left, right, heights=heights[:size], cuts=cuts, lines=lines, stack=stack)
+        first[filled] = start + lines[0]
         filled += 1
         while total + count > len(place):
-            place, change = longer(place, 2 * len(place)), longer(change, 2 * len(change))
+            place, sides = longer(place, 2 * len(place)), longer(sides, 2 * len(sides))
         for q in range(count):
             place[total] = cuts[q]
-            for j in range(width):
-                change[total * width + j] = stats[start + lines[q + 1], j] - stats[start + lines[q], j]
+            sides[2 * total] = start + lines[q]
+            sides[2 * total + 1] = start + lines[q + 1]
             total += 1
-    return place[:total], change[: total * width].reshape((total, width)), begin[:filled]
+    return place[:total], sides[: 2 * total].reshape((total, 2)), first[:filled]
 
 
 @kernel
-def _sorted_order(values):
+def changes(sides, first, stats):
+    """Of what `crossings` gives: how the statistics [H, M] change at each place [P, M], and those at -inf [F, M]."""
+    width = stats.shape[1]
+    change = np.empty((len(sides), width))
+    for p in range(len(sides)):
+        for j in range(width):
+            change[p, j] = stats[sides[p, 1], j] - stats[sides[p, 0], j]
+    begin = np.empty((len(first), width))
+    for i in range(len(first)):
+        for j in range(width):
+            begin[i, j] = stats[first[i], j]
+    return change, begin
+
+
+@kernel
+def sorted_order(values):
     """Stable order of float64 values: three passes of a radix sort on the upper 33 bits, then insertion."""
     count = len(values)
     keys = np.empty(count, np.uint64)
@@ -182,10 +251,10 @@ def _sorted_order(values):
 def sweep(place, change, begin, tolerance):
     """Sorted distinct cuts [E] and the totals [E+1, M] before, between and after them.
 
-    `place`, `change` and `begin` are what `breakpoints` returns.
+    `place` is what `crossings` returns, `change` and `begin` are what `changes` does.
     Cuts nearer than `tolerance` (relative to their size, and absolute below 1) count as one.
     """
-    order = _sorted_order(place)
+    order = sorted_order(place)
     width = begin.shape[1]
     cuts = np.empty(len(place))
     sums = np.empty((len(place) + 1, width))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel
-from nbest.compute.executors import HeldShard, current
+from nbest.compute.executors import HeldShard, Threads, current
 from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
-from nbest.lines.envelope import FAR, breakpoints, sweep
+from nbest.lines import climbing, formulas
+from nbest.lines.climbing import TOLERANCE, middle
+from nbest.lines.envelope import FAR, changes, crossings, ends_of, sweep
 
-TOLERANCE = 1e-10  # breakpoints nearer than this, relative, are one
-_BEYOND = 0.1, 1e-9  # how far past the outermost breakpoint to go when the best interval has no end; relative
+_WIDE = 50_000  # hypotheses for each thread of a search, at least: fewer are not worth the waiting for each other
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,8 @@ class Columns(HeldShard):
 
     def scores(self, weights: Floats) -> Floats:
         """[H or E'] score of every hypothesis or edge."""
-        out = np.zeros(self.columns.shape[1])
-        for weight, column in zip(weights, self.columns, strict=True):
-            if weight:
-                out += weight * column
+        out = np.empty(self.columns.shape[1])
+        climbing.fill_scores(self.columns, weights, out)
         return out
 
     def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
@@ -73,15 +73,33 @@ class ListColumns(Columns):
         """The largest number of hypotheses of a list."""
         return int(np.diff(self.offsets).max(initial=0))
 
+    @cached_property
+    def lists(self) -> tuple[Ints, int, Ints]:
+        """What kernels want to know of the lists."""
+        return self.offsets, self.longest, ends_of(self.columns, self.offsets)
+
     def pieces(self, scores: Floats, direction: Floats, bounds: tuple[float, float]) -> Pieces:
         """Of all x, whatever the bounds: most breakpoints are within."""
-        lists, own = (self.offsets, self.longest, self.stats), self.own(scores)
-        count, threads = len(self.offsets) - 1, parallel.thread_count(None)
-        if threads == 1:
-            return breakpoints(self.columns, own, direction, lists, (0, count))
+        place, sides, first = self._crossings(scores, direction, parallel.thread_count(None))
+        return place, *changes(sides, first, self.stats)
+
+    def search(self, scores: Floats, direction: Floats, bounds: tuple[float, float], goal: climbing.Goal) -> LineStep:
+        """The best place within bounds, without an array of totals."""
+        pieces = self._crossings(scores, direction, self.threads)
+        return LineStep(*climbing.best_along(*pieces, self.stats, goal=goal, bounds=bounds, floor=-np.inf))
+
+    @property
+    def threads(self) -> int:
+        """How many are worth being used in one search."""
+        return max(1, min(parallel.thread_count(None), len(self.stats) // _WIDE))
+
+    def _crossings(self, scores: Floats, direction: Floats, threads: int) -> tuple[Floats, Ints, Ints]:
+        own, count = self.own(scores), len(self.offsets) - 1
         edges = np.linspace(0, count, threads + 1).astype(np.int64)
-        ranges = zip(edges[:-1], edges[1:], strict=True)
-        return _joined(parallel.each(lambda ends: breakpoints(self.columns, own, direction, lists, ends), ranges))
+        ranges = list(zip(edges[:-1], edges[1:], strict=True))
+        return _joined(
+            parallel.each(lambda ends: crossings(self.columns, own, direction, self.lists, ends), ranges, threads)
+        )
 
 
 class Lines:
@@ -92,6 +110,19 @@ class Lines:
         """Where searches add to what shards have measured they have to be `alone`, one after the other."""
         self.shards, self.metric, self.alone = shards, metric, alone
         self.sign = 1.0 if metric.higher_is_better else -1.0
+        self.formula = formulas.formula_of(metric)
+
+    @property
+    def compiled(self) -> ListColumns | None:
+        """The lists, where they are one shard of this process and their metric has a formula: searched in one go."""
+        whole = self.shards[0] if len(self.shards) == 1 and isinstance(current(), Threads) else None
+        return whole if isinstance(whole, ListColumns) and self.formula is not None else None
+
+    @property
+    def goal(self) -> climbing.Goal:
+        """What compiled searches maximise."""
+        assert self.formula is not None, "only of compiled lists"
+        return self.formula, self.sign
 
     def scores(self, weights: Floats) -> Floats:
         """[H or E'] score of every hypothesis or edge."""
@@ -117,8 +148,12 @@ class Lines:
 
         Och (2003). Where the best interval has no end, a little past its only breakpoint.
         """
+        lists = self.compiled
+        if lists is not None:
+            return lists.search(scores, direction, bounds, self.goal)
         cuts, totals = self.intervals(scores, direction, bounds)
-        return best_step(cuts, self.sign * self.metric.score(totals), bounds)
+        values = self.metric.score(totals) if self.formula is None else formulas.scores(self.formula, totals)
+        return best_step(cuts, self.sign * values, bounds)
 
 
 def list_lines(features: Floats, offsets: Ints, stats: Floats, metric: Metric) -> Lines:
@@ -144,11 +179,11 @@ def _pieces(scores: Floats, direction: Floats, bounds: tuple[float, float], shar
     return shard.pieces(scores, direction, bounds)
 
 
-def _joined(parts: list[Pieces]) -> Pieces:
+def _joined(parts: list[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
     if len(parts) == 1:
         return parts[0]
-    place, change, begin = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return place, change, begin
+    place, what, begin = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return place, what, begin
 
 
 def _all(parts: list[Floats]) -> Floats:
@@ -170,17 +205,7 @@ def best_step(cuts: Floats, values: Floats, bounds: tuple[float, float]) -> Line
     best = values.max()
     ties = np.flatnonzero(values == best)
     pick = ties[0] if len(ties) == 1 else ties[np.argmax(highs[ties] - lows[ties])]
-    return LineStep(_middle(float(lows[pick]), float(highs[pick])), float(best))
-
-
-def _middle(low: float, high: float) -> float:
-    if np.isinf(low) and np.isinf(high):
-        return 0.0
-    if np.isinf(low):
-        return float(high - max(_BEYOND[0], _BEYOND[1] * abs(high)))
-    if np.isinf(high):
-        return float(low + max(_BEYOND[0], _BEYOND[1] * abs(low)))
-    return float(0.5 * (low + high))
+    return LineStep(middle(float(lows[pick]), float(highs[pick])), float(best))
 
 
 def _narrow(stats: Floats) -> np.ndarray:

@@ -21,7 +21,8 @@ from nbest.metrics.tokenise import check_tokeniser, tokeniser_signature, tokens
 SMOOTHING = {"none": 0.0, "exp": 0.0, "floor": 0.1, "add-k": 1.0}
 """Smoothing methods and the default of their value (Chen & Cherry 2014); none and exp use none."""
 
-_SMALLEST = 1e-280  # products of counts below this lose digits
+SMALLEST = 1e-280
+"""Products of counts below this lose digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +155,7 @@ def _plain(totals: Floats, order: int) -> tuple[Floats, Bools]:
         for n in range(1, order):
             matched = matched * totals[:, 2 + n]
             possible = possible * totals[:, 2 + order + n]
-        ordinary = (matched > _SMALLEST) & (possible > _SMALLEST) & (possible < np.inf) & (hyp > 0)
+        ordinary = (matched > SMALLEST) & (possible > SMALLEST) & (possible < np.inf) & (hyp > 0)
         scores = matched / possible
         np.log(scores, out=scores)
         scores *= 1.0 / order

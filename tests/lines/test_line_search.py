@@ -11,7 +11,7 @@ from strategies import lists
 from nbest.compute.executors import Threads, using
 from nbest.corpus import NBest
 from nbest.lines.choices import totals_of
-from nbest.lines.envelope import _sorted_order, breakpoints, envelope, sweep
+from nbest.lines.envelope import changes, crossings, ends_of, envelope, sorted_order, sweep
 from nbest.lines.search import list_lines
 from nbest.metrics import External
 from nbest.testing import toy_lists
@@ -126,24 +126,23 @@ floats = st.one_of(st.floats(allow_nan=False), st.integers(-3, 3).map(float), st
 @given(st.lists(floats, max_size=40))
 def test_the_sort_is_stable_and_right(values):
     values = np.array(values, np.float64) + 0.0
-    assert _sorted_order(values).tolist() == np.argsort(values, kind="stable").tolist()
+    assert sorted_order(values).tolist() == np.argsort(values, kind="stable").tolist()
 
 
 def test_the_sort_on_many_near_equals():
     rng = np.random.default_rng(5)
     values = np.concatenate([1 + rng.integers(0, 9, 3000) * 1e-15, rng.normal(size=3000) * 1e9])
-    assert _sorted_order(values).tolist() == np.argsort(values, kind="stable").tolist()
+    assert sorted_order(values).tolist() == np.argsort(values, kind="stable").tolist()
 
 
 @settings(deadline=None, max_examples=100)
 @given(lists(segments=6, longest=6), vectors, vectors, st.integers(1, 5))
-def test_breakpoints_of_ranges_join_to_those_of_the_whole(corpus, weights, direction, cut):
+def test_crossings_of_ranges_join_to_those_of_the_whole(corpus, weights, direction, cut):
     columns, scores = np.ascontiguousarray(corpus.features.T), corpus.features @ weights
-    longest = int(corpus.lengths.max(initial=0))
-    lists = corpus.offsets, longest, corpus.stats
-    whole = breakpoints(columns, scores, direction, lists, (0, len(corpus)))
+    lists = corpus.offsets, int(corpus.lengths.max(initial=0)), ends_of(columns, corpus.offsets)
+    whole = crossings(columns, scores, direction, lists, (0, len(corpus)))
     edges = sorted({0, min(cut, len(corpus)), len(corpus)})
-    parts = [breakpoints(columns, scores, direction, lists, ends) for ends in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [crossings(columns, scores, direction, lists, ends) for ends in zip(edges[:-1], edges[1:], strict=True)]
     for joined, expected in zip(zip(*parts, strict=True), whole, strict=True):
         assert np.concatenate(joined).tolist() == expected.tolist()
 
@@ -153,12 +152,23 @@ def test_many_breakpoints_grow_the_room():
     slopes = np.arange(-200.0, 201.0)
     columns = np.stack([-(slopes**2) / 4, slopes])
     numbers = np.arange(401.0)[:, None] ** 2
-    place, change, begin = breakpoints(
-        columns, columns[0], np.array([0.0, 1.0]), (np.array([0, 401]), 401, numbers), (0, 1)
-    )
+    lists = np.array([0, 401]), 401, ends_of(columns, np.array([0, 401]))
+    place, sides, first = crossings(columns, columns[0], np.array([0.0, 1.0]), lists, (0, 1))
+    change, begin = changes(sides, first, numbers)
     assert begin.tolist() == [[0.0]]
     assert change[:, 0].tolist() == np.diff(numbers[:, 0]).tolist()
     np.testing.assert_allclose(place, (slopes[1:] + slopes[:-1]) / 4)
+
+
+@settings(deadline=None, max_examples=100)
+@given(lists(segments=4, longest=5))
+def test_ends_are_the_only_extremes(corpus):
+    columns = np.ascontiguousarray(corpus.features.T, np.float64)
+    for column, ends in zip(columns, ends_of(columns, corpus.offsets), strict=True):
+        for low, high, found in zip(corpus.offsets[:-1], corpus.offsets[1:], ends, strict=True):
+            values = column[low:high].tolist()
+            alone = values and values.count(min(values)) == values.count(max(values)) == 1
+            assert found.tolist() == ([values.index(min(values)), values.index(max(values))] if alone else [-1, -1])
 
 
 def test_near_breakpoints_are_one():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy as np
 from nbest.base.errors import ParameterError, _known
 from nbest.base.parameters import check, parameter
 from nbest.base.randomness import generator
-from nbest.base.types import Bools, Floats
+from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import parallel
 from nbest.corpus.contract import Corpus
+from nbest.lines.climbing import GAIN, LARGE, SMALL, climb_round
 from nbest.lines.forests import lines_of
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
@@ -25,7 +26,6 @@ from nbest.trainers.trainer import Trainer
 _MOST = 10**6  # restarts, hops and so on
 _NEAR = 1e-6  # how far from a point its ties are broken, in units of its weights
 
-_GAIN = 1e-9  # a move must gain more than this
 _COLLAPSED = 1.0 - 1e-6  # share of one feature in all scores at which weights count as collapsed
 _SIGNS = {"+": 1.0, "-": -1.0}
 
@@ -155,7 +155,7 @@ class _Search:
         axes = np.flatnonzero(self.free)
         if len(axes) == 0:
             return _Point(point.weights, self._value(point.weights))
-        scores = self.lines.scores(point.weights)
+        point, scores = replace(point, weights=point.weights.copy()), self.lines.scores(point.weights)
         climb = self._first_gain if self.trainer.ascent == "first" else self._best_gain
         while True:
             point, scores = climb(point, scores, axes, rng, goal)
@@ -173,21 +173,41 @@ class _Search:
 
         Given up after a round that gained less than half of what the goal is still away.
         """
-        queue: list[int] = []
-        settled: set[int] = set()  # coordinates that cannot gain from here
+        queue = axes[:0]
+        settled = np.zeros(len(point.weights), bool)  # coordinates that cannot gain from here
         before = -np.inf
-        while len(settled) < len(axes):
-            if not queue:
+        while settled.sum() < len(axes):
+            if len(queue) == 0:
                 if point.value + 2.0 * (point.value - before) < goal:
                     break
-                queue, before = rng.permutation(axes).tolist(), point.value
-            axis = queue.pop()
-            if axis in settled:
+                queue, before = rng.permutation(axes), point.value
+            queue = self._compiled_round(point, scores, queue, settled)
+            if len(queue) == 0 or settled.sum() == len(axes):
+                continue
+            queue, axis = queue[:-1], queue[-1]
+            if settled[axis]:
                 continue
             moved = self._move(point, scores, self._axis(axis))
-            settled = settled | {axis} if moved is None else {axis}
-            point, scores = moved or (point, scores)
+            if moved is not None:
+                settled[:] = False
+                point, scores = moved
+            settled[axis] = True
         return point, scores
+
+    def _compiled_round(self, point: _Point, scores: Floats, queue: Ints, settled: Bools) -> Ints:
+        """What is left of the queue after all moves that one kernel can make, which changes the others in place."""
+        lists = self.lines.compiled
+        if lists is None or lists.threads > 1:
+            return queue
+        value, searches = np.array([point.value]), np.zeros(1, np.int64)
+        state = scores, point.weights, settled, value, searches
+        goal, signs, free = self.lines.goal, self.signs, int(self.free.sum())
+        left = climb_round(
+            lists.columns, lists.lists, lists.stats, goal, signs=signs, queue=queue, free=free, state=state
+        )
+        point.value = float(value[0])
+        self.searches += int(searches[0])
+        return queue[:left]
 
     def _best_gain(
         self, point: _Point, scores: Floats, axes: np.ndarray, rng: np.random.Generator, goal: float
@@ -221,11 +241,11 @@ class _Search:
         """The best point along a direction and its scores, if it gains."""
         self.searches += 1
         step = self.lines.search(scores, direction, self._bounds(point.weights, direction))
-        if not step.value > point.value + _GAIN:
+        if not step.value > point.value + GAIN:
             return None
         weights = point.weights + step.x * direction
         size = np.abs(weights).mean()
-        if not 1e-6 < size < 1e6:  # far from unit size a perturbation or a fixed margin would mean nothing
+        if not SMALL < size < LARGE:  # far from unit size a perturbation or a fixed margin would mean nothing
             if size == 0 or not self.free.all():
                 return None if size == 0 else (_Point(weights, step.value), self.lines.scores(weights))
             weights = weights / size
@@ -282,7 +302,7 @@ class _Search:
     def _result(self, best: _Point, history: tuple[dict[str, float], ...]) -> Result:
         weights = self._scaled(best.weights)
         value = self.problem.score(weights)
-        if self.problem.sign * value < best.value - _GAIN:
+        if self.problem.sign * value < best.value - GAIN:
             weights, value = self._beside(best.weights)
         share = np.abs(best.weights) / max(np.abs(best.weights).sum(), 1e-300)
         status, message = "converged", f"no coordinate gains from the best of {len(history)} starts"
