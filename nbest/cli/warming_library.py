@@ -17,6 +17,7 @@ from nbest.forests.pruning import prune
 from nbest.forests.sampling import sample
 from nbest.forests.semirings import SEMIRINGS, outside, totals
 from nbest.formats import read
+from nbest.formats.forests.slf import FORMAT as SLF
 from nbest.lm.file import load_lm
 from nbest.metrics import BLEU
 from nbest.objectives import forest_shard
@@ -50,7 +51,7 @@ ngram 3=1
 
 
 def of_forests() -> None:
-    """Semirings, samples, pruning, derivatives and nodes that are split."""
+    """Semirings, samples, pruning, derivatives, nodes that are split, and lattices that are read."""
     forests = toy_forests(2)
     scores = np.random.default_rng(1).normal(size=forests.edges)
     for semiring in SEMIRINGS.values():
@@ -60,6 +61,8 @@ def of_forests() -> None:
     derivatives(forests, scores, scores)
     expectations(forests, scores, forests.features)
     bleu_edge_stats(forests, BLEU(max_ngram_order=2, tokenize="none"))
+    for name, text in SLF.example.items():
+        SLF.read(name, data=text.encode())
 
 
 def _semiring(semiring: Any, forests: Any, scores: Any) -> None:

@@ -52,7 +52,9 @@ class Texts:
         return self.raw(index).decode("utf-8")
 
     def __iter__(self) -> Iterator[str]:
-        return (self[index] for index in range(len(self)))
+        whole = self.buffer.data
+        ends = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return (str(whole[start:end], "utf-8") for start, end in ends)
 
     def raw(self, index: int) -> bytes:
         """The bytes of one text."""

@@ -64,7 +64,7 @@ def _cut(parts: tuple[Texts, ...], offsets: Ints, ids: npt.NDArray[np.int32]) ->
 
 
 @kernel
-def _space(buffer, at, end):
+def space_width(buffer, at, end):
     """Width in bytes of the white space at this place, as `str.isspace` sees it; 0 if there is none."""
     byte = buffer[at]
     if byte <= 32:
@@ -127,7 +127,7 @@ def _intern_some(place, texts, known, ids, offsets):
     while text < len(starts):
         end = ends[text]
         while at < end:
-            width = _space(buffer, at, end)
+            width = space_width(buffer, at, end)
             if width:
                 at += width
                 continue
@@ -135,7 +135,7 @@ def _intern_some(place, texts, known, ids, offsets):
                 return text, at, count, total
             begin = at
             code = np.uint64(0xCBF29CE484222325)
-            while at < end and (33 <= buffer[at] < 0xC2 or not _space(buffer, at, end)):
+            while at < end and (33 <= buffer[at] < 0xC2 or not space_width(buffer, at, end)):
                 code = (code ^ np.uint64(buffer[at])) * np.uint64(0x100000001B3)
                 at += 1
             code ^= code >> np.uint64(29)
@@ -196,7 +196,7 @@ def _code_points(buffer, starts, ends, spaces):
                     | np.int32(buffer[at + 2] & 0x3F) << 6
                     | (buffer[at + 3] & 0x3F)
                 )
-            if spaces or not _space(buffer, at, end):
+            if spaces or not space_width(buffer, at, end):
                 ids[total] = point
                 total += 1
             at += width

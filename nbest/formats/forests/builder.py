@@ -85,8 +85,8 @@ class ForestBuilder:
             self._sources[name] = source
         if weights is not None:  # none at all where forests do not agree
             self._weights = dict(weights) if self._weights in (None, weights) else {}
-        if draft.heads:
-            self._check_words(place, bool(draft.symbol_counts))
+        if len(draft.heads):
+            self._check_words(place, len(draft.symbol_counts) > 0)
         self._parts.append(part_of(place, draft, nodes, root))
 
     def _check_words(self, place: Place, words: bool) -> None:

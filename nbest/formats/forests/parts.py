@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,21 +13,24 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
 
+Numbers = Any
+"""A list that a reader appends to, or an array."""
+
 
 @dataclass
 class Draft:
-    """One forest as it is read: edges in the order of the file, in flat lists that readers append to.
+    """One forest as it is read: edges in the order of the file, in flat lists that readers append to, or in arrays.
 
     Features are either all of each edge in `values`, or those that are not 0, with their `rows` and `columns`.
     """
 
-    heads: list[int] = field(default_factory=list)  # [E]
-    tail_counts: list[int] = field(default_factory=list)  # [E]
-    tails: list[int] = field(default_factory=list)
-    symbol_counts: list[int] = field(default_factory=list)  # [E], or none at all for edges without words
-    symbols: list[int] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)  # [E], or none at all
-    values: list[float] = field(default_factory=list)
+    heads: Numbers = field(default_factory=list)  # [E]
+    tail_counts: Numbers = field(default_factory=list)  # [E]
+    tails: Numbers = field(default_factory=list)
+    symbol_counts: Numbers = field(default_factory=list)  # [E], or none at all for edges without words
+    symbols: Numbers = field(default_factory=list)
+    lines: Numbers = field(default_factory=list)  # [E], or none at all
+    values: Numbers = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     names: tuple[str, ...] | None = None  # of the features in `values`
@@ -59,8 +63,8 @@ class Place:
         """A complaint of an edge: with its line where it has one, else with its number."""
         if edge is None:
             return FormatError(self.path, self.line, message)
-        if self.draft.lines:
-            return FormatError(self.path, self.draft.lines[edge], message)
+        if len(self.draft.lines):
+            return FormatError(self.path, int(self.draft.lines[edge]), message)
         return FormatError(self.path, self.line, f"{message} (edge {edge})")
 
 
@@ -75,7 +79,7 @@ def part_of(place: Place, draft: Draft, nodes: int, root: int | None) -> Part:
         edge = int((heads == looping).argmax())
         raise place.error(edge, f"node {looping} is among its own descendants; a forest must not have cycles")
     symbol_counts, symbols = None, np.zeros(0, np.int64)
-    if draft.symbol_counts:
+    if len(draft.symbol_counts):
         symbol_counts = np.array(draft.symbol_counts, np.int64)
         rows, _ = segments.rows_of(segments.offsets_of(symbol_counts), edges)
         symbol_counts, symbols = symbol_counts[edges], np.array(draft.symbols, np.int64)[rows]
@@ -91,9 +95,10 @@ def part_of(place: Place, draft: Draft, nodes: int, root: int | None) -> Part:
     )
 
 
-def _check_numbers(place: Place, numbers: list[int], counts: list[int] | None, nodes: int, what: str) -> None:
+def _check_numbers(place: Place, numbers: Numbers, counts: Numbers | None, nodes: int, what: str) -> None:
     """Complain of the first number of a node that does not exist."""
-    if numbers and (min(numbers) < 0 or max(numbers) >= nodes):
+    least, most = (np.min, np.max) if isinstance(numbers, np.ndarray) else (min, max)
+    if len(numbers) and (least(numbers) < 0 or most(numbers) >= nodes):
         at = next(at for at, number in enumerate(numbers) if not 0 <= number < nodes)
         edge = at if counts is None else int(np.searchsorted(np.cumsum(counts), at, "right"))
         have = f"there are only nodes 0 to {nodes - 1}" if nodes else "there are no nodes"

@@ -25,7 +25,8 @@ from nbest.corpus import Forests, Origin
 from nbest.formats.forests.base import ForestFormat, many_objects, single_files, sniff_single
 from nbest.formats.forests.builder import ForestBuilder
 from nbest.formats.forests.parts import Draft
-from nbest.formats.forests.slf_fields import FIELDS, Header, Scores, fields, integer, spoken
+from nbest.formats.forests.slf_fast import regular_lattice
+from nbest.formats.forests.slf_fields import FIELDS, Header, Lattice, Scores, fields, integer, spoken
 from nbest.formats.forests.slf_writer import SUFFIXES, write_slf
 from nbest.formats.lists.base import lines_of, shown
 
@@ -50,17 +51,26 @@ def read_slf(
     bases: set[float] = set()
     names: dict[str, None] = {}
     for name, file, contents in single_files(path, data, SUFFIXES):
-        lattice = _Lattice(builder, file, fillers, floor)
-        lattice.read(lines_of(file, contents, "a lattice, with N= and L="))
-        lattice.add(name)
-        names.update(dict.fromkeys(lattice.scores.names))
-        if lattice.header.base is not None:
-            bases.add(lattice.header.base)
+        lattice = regular_lattice(builder, file, contents, fillers) or _read(builder, file, contents, fillers, floor)
+        header = lattice.header
+        builder.add(name, lattice.draft, header.size("N"), lattice.root, weights=header.weights(lattice.names))
+        names.update(dict.fromkeys(lattice.names))
+        if header.base is not None:
+            bases.add(header.base)
     return builder.build({name: Origin(log_base=min(bases)) for name in names} if bases else {})
 
 
-class _Lattice:
-    """One lattice."""
+def _read(
+    builder: ForestBuilder, path: str | Path, contents: bytes, fillers: bool, floor: float | None = None
+) -> Lattice:
+    """Any lattice, line by line."""
+    reader = _Reader(builder, path, fillers, floor)
+    reader.read(lines_of(path, contents, "a lattice, with N= and L="))
+    return reader.lattice()
+
+
+class _Reader:
+    """Reads one lattice."""
 
     def __init__(self, builder: ForestBuilder, path: str | Path, fillers: bool, floor: float | None) -> None:
         self.builder, self.path, self.fillers = builder, path, fillers
@@ -134,7 +144,7 @@ class _Lattice:
         if nodes > max(len(self.node_words), 2 * links + 1):
             raise FormatError(self.path, self.last, f"N= announces {nodes} nodes, and {links} links cannot join them")
 
-    def add(self, name: str) -> None:
+    def lattice(self) -> Lattice:
         nodes = self.header.size("N")
         draft = Draft()
         words = [self._word(link) for link in range(len(self.starts))]
@@ -156,9 +166,8 @@ class _Lattice:
             self._symbols(draft, self.last, word)
             draft.values += [*[0.0] * len(self.scores.names), 1.0 if word else 0.0]
         names = self.scores.names
-        weights = self.header.weights(names)
         draft.names, draft.path = (*names, "words"), self.path
-        self.builder.add(name, draft, nodes, last, weights=weights)
+        return Lattice(self.header, names, draft, last)
 
     def _word(self, link: int) -> str:
         below = self.node_words.get(self.ends[link], "")

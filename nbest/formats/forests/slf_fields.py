@@ -6,8 +6,10 @@ import math
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from nbest.base.errors import FormatError
+from nbest.formats.forests.parts import Draft
 from nbest.formats.lists.base import number, shown
 
 FIELDS = {
@@ -59,15 +61,20 @@ def fields(path: str | Path, line: int, text: str) -> dict[str, str]:
             raise FormatError(path, line, f"expected name=value, got {shown(token)}")
         if name in pairs:
             raise FormatError(path, line, f"{name}= comes twice in one line")
-        pairs[name] = value if not _quoted(value) else _unquote(path, line, value)
+        pairs[name] = unquoted(path, line, value)
     return pairs
+
+
+def unquoted(path: str | Path, line: int | None, value: str) -> str:
+    """A value without quotes around it and without escapes."""
+    return _unquote(path, line, value) if _quoted(value) else value
 
 
 def _quoted(value: str) -> bool:
     return "\\" in value or (len(value) > 1 and value[0] in "\"'" and value[-1] == value[0])
 
 
-def _unquote(path: str | Path, line: int, value: str) -> str:
+def _unquote(path: str | Path, line: int | None, value: str) -> str:
     """A value without quotes around it (only where both are there: 'cause is a word) and without escapes."""
     if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
         value = value[1:-1]
@@ -220,3 +227,12 @@ class Scores:
         has = [name for name, value in zip(self.names, row, strict=False) if value is not None]
         missing = next(name for name in self.names if name not in has)
         raise FormatError(self.path, line, f"feature {missing!r} is missing; every link needs {', '.join(self.names)}")
+
+
+class Lattice(NamedTuple):
+    """One lattice as it was read."""
+
+    header: Header
+    names: list[str]  # of its scores
+    draft: Draft
+    root: int | None

@@ -18,7 +18,7 @@ from nbest.corpus import NBest, Texts
 Pieces = list[tuple[str, bytes]]
 """For each column its name, and the bytes (`Name=`, or none for a further value) that stand before its value."""
 
-_POWERS = 10.0 ** np.arange(23)  # exact in float64
+POWERS = 10.0 ** np.arange(23)  # exact in float64
 
 
 def template(features: str) -> Pieces:
@@ -58,7 +58,7 @@ def parse(data: bytes, columns: Pieces) -> NBest | int:
     features = np.empty((count, width))
     hard = np.zeros((count, width), np.int32)
     failed = np.full(count, False)
-    lines, shape = (buffer, starts, ends), (prefixes, bounds, _POWERS)
+    lines, shape = (buffer, starts, ends), (prefixes, bounds, POWERS)
     found = numbers, texts, features, hard
 
     def part(low: int, high: int) -> None:
@@ -124,7 +124,28 @@ def _bar(buffer, at, end):
 
 
 @kernel
-def _number(buffer, at, end, powers):
+def _quotient(number, divisor):
+    """A whole number below 2^63 divided by one that float64 holds, rounded once, and whether that is sure.
+
+    The remainder of the rounded quotient, by Dekker's exact product, corrects it; where the error of the correction
+    could change how it is rounded it is not sure.
+    """
+    high = float(number)
+    low = float(np.int64(number) - np.int64(high))
+    first = high / divisor
+    one, two = first * 134217729.0, divisor * 134217729.0
+    one, two = one - (one - first), two - (two - divisor)
+    product = first * divisor
+    error = ((one * two - product) + one * (divisor - two) + (first - one) * two) + (first - one) * (divisor - two)
+    rest = high - product
+    correction = (rest - error + low) / divisor
+    bound = 2.0**-50 * (abs(rest) + abs(error) + abs(low)) / divisor
+    value = first + correction
+    return value, first + (correction - bound) == first + (correction + bound)
+
+
+@kernel
+def read_number(buffer, at, end, powers):
     """The decimal number at `at`: its end (-1 if it is none), its value, and whether the value is exact."""
     negative = False
     if at < end and (buffer[at] == 45 or buffer[at] == 43):
@@ -168,11 +189,14 @@ def _number(buffer, at, end, powers):
             power = min(10 * power + np.int64(buffer[at] - 48), 100000)
             at += 1
         exponent += sign * power
-    exact = exact and mantissa < np.uint64(1 << 53) and -22 <= exponent <= 22
+    exact = exact and -22 <= exponent <= 22
     value = 0.0
-    if exact:
+    if exact and mantissa < np.uint64(1 << 53):
         value = float(mantissa)
         value = value * powers[exponent] if exponent >= 0 else value / powers[-exponent]
+    elif exact:
+        value, exact = _quotient(mantissa, powers[max(-exponent, 0)])
+        exact = exact and exponent <= 0
     return at, -value if negative else value, exact
 
 
@@ -194,7 +218,7 @@ def _features(buffer, place, columns, row, hard):
             at += size
             while at < end and buffer[at] == 32:
                 at += 1
-        stop, value, exact = _number(buffer, at, end, powers)
+        stop, value, exact = read_number(buffer, at, end, powers)
         if stop < 0 or (stop < end and buffer[stop] != 32):
             return False
         row[column] = value
