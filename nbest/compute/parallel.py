@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -57,6 +57,16 @@ def thread_count(threads: int | None) -> int:
     if threads < 1:
         raise ParameterError(f"'threads' must be >= 1, got {threads}")
     return min(threads, _share.get() or threads)
+
+
+def sharing(share: int, function: Callable[[], R]) -> R:
+    """`function()`, which uses at most so many threads."""
+
+    def shared() -> R:
+        _share.set(share)
+        return function()
+
+    return copy_context().run(shared)
 
 
 def worth(work: float, threads: int | None = None) -> int:
@@ -105,7 +115,7 @@ def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = N
 class _Worker(threading.Thread):
     """A thread that is kept, as making one costs more than a small pass."""
 
-    def __init__(self, idle: SimpleQueue[_Worker]) -> None:
+    def __init__(self, idle: list[_Worker]) -> None:
         super().__init__(daemon=True)
         self.idle, self.jobs = idle, SimpleQueue[tuple[Callable[[], Any], Any]]()
         self.start()
@@ -122,7 +132,7 @@ class _Worker(threading.Thread):
         while True:
             job, end = self.jobs.get()
             job()
-            self.idle.put(self)
+            self.idle.append(self)
             end.release()
             del job, end  # what it was given is not held until the next
 
@@ -130,15 +140,15 @@ class _Worker(threading.Thread):
 def _idle(process: int) -> _Worker:
     """A worker that has nothing to do: one of those that are kept, or a new one."""
     try:
-        return _workers(process).get_nowait()
-    except Empty:
+        return _workers(process).pop()  # in one step: others may do it as well
+    except IndexError:
         return _Worker(_workers(process))
 
 
 @cache
-def _workers(process: int) -> SimpleQueue[_Worker]:
+def _workers(process: int) -> list[_Worker]:
     """The idle ones of a process: threads do not survive a fork."""
-    return SimpleQueue()
+    return []
 
 
 def ahead(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> Iterator[R]:

@@ -92,6 +92,11 @@ class Problem(Generic[C]):
         corpus, stats = self.additive
         return totals_of(corpus, self.model(scaled), stats)
 
+    def totals_and_score(self, scaled: Floats) -> tuple[Floats, float]:
+        """`totals` and `score`; of lists they are of the same choices, which are made once."""
+        totals = self.totals(scaled)
+        return totals, float(self.metric.score(totals)) if self.corpus.whole else self.score(scaled)
+
     def oracle_totals(self) -> Floats:
         """[M] statistics that add up of good choices."""
         corpus, stats = self.additive

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbest.base.errors import ParameterError
-from nbest.compute.parallel import counter, each, over_ranges, thread_count
+from nbest.compute.parallel import counter, each, over_ranges, sharing, thread_count, worth
 from nbest.compute.segments import offsets_of
 
 
@@ -64,3 +64,32 @@ def test_a_counter_tells_every_number_once_and_in_order():
     each(lambda _: tell(1), range(40), 4)
     assert told == [(done, 40) for done in range(1, 41)]
     counter(None, 3)(1)  # nobody is told
+
+
+def test_little_work_is_done_by_one_thread():
+    assert worth(1e3, 8) == 1
+    assert worth(1e9, 8) == 8
+    counts = [worth(work, 8) for work in np.geomspace(1e3, 1e9, 50)]
+    assert counts == sorted(counts)
+    assert 1 < worth(2e6, 8) < 8
+    ranges = []
+    for cost in (1.0, 1e9):
+        over_ranges(lambda *ends: ranges.append(ends), np.arange(0, 900, 100), 4, cost=cost)
+    assert ranges[0] == (0, 8)
+    assert sorted(ranges[1:]) == [(0, 2), (2, 4), (4, 6), (6, 8)]
+
+
+def test_a_share_of_the_threads():
+    assert sharing(2, lambda: thread_count(8)) == 2
+    assert thread_count(8) == 8
+
+
+def test_the_caller_works_too_and_threads_are_kept():
+    def threads():
+        ready = threading.Barrier(3)
+        return {each_id for _, each_id in each(lambda _: (ready.wait(30), threading.get_ident()), range(3), 3)}
+
+    first = threads()
+    assert threading.get_ident() in first
+    assert len(first) == 3
+    assert threads() == first

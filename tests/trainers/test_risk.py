@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from nbest.base.errors import ParameterError
+from nbest.compute.executors import Threads, using
 from nbest.metrics import BLEU, METRICS, WER, External, make_metric
 from nbest.objectives import Risk
 from nbest.testing import toy_lists, with_scaled
 from nbest.trainers import MERT
 from nbest.trainers import MinRisk as Trainer
+from tests.compute.elsewhere import Elsewhere
 
 SCHEDULES = ("temperature", "gamma", "both")
 SEEDS = (1, 2)
@@ -191,6 +193,16 @@ def test_folds_choose_a_step_of_the_path():
         assert history == whole.result_.history[: len(history)]  # the same path, only shorter
         assert model.scores_["dev"] == history[-1]["dev"]
         assert dict(MinRisk(folds=3, seed=seed).fit(corpus).weights) == dict(model.weights)
+
+
+def test_folds_are_the_same_on_threads_and_processes():
+    found = []
+    for executor in (Threads(1), Threads(2), Threads(8), Elsewhere(2)):
+        trainer = MinRisk(folds=3, order=1, threads=None)
+        with using(executor):
+            model = trainer.fit(lists("wer", 1, noise=1.0))
+        found.append((dict(model.weights), trainer.result_.history, trainer.result_.evaluations, trainer.result_.value))
+    assert all(each == found[0] for each in found[1:])
 
 
 def test_folds_and_held_out_lists_are_not_both_given():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from nbest.base.parameters import check, parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
+from nbest.compute.forks import apart
 from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions.chosen import score_of
 from nbest.features import corpus_scale
 from nbest.forests.edge_stats import adds_up
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import NO_PENALTY, Quadratic, Risk, total_moments, value_and_gradient
+from nbest.objectives.backends import NUMBA
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
 from nbest.trainers.dense.mert import climb
@@ -77,9 +80,9 @@ class MinRisk(Trainer):
         problem = prepare(corpus, "MinRisk", heldout, sparse=True)
         problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
         self._check_folds(corpus, heldout)
-        crossed = self.folds > 0
-        end = _Path(self, problem, heldout).run(self._stop(problem) if crossed else None)
-        if heldout is None and not crossed and self.polish and corpus.whole and corpus.sparse is None:
+        path = _Path(self, problem, heldout)
+        end = _result(*(self._crossed(path) if self.folds else _best(path)))
+        if heldout is None and not self.folds and self.polish and corpus.whole and corpus.sparse is None:
             end = _polished(problem, end)
         self.result_ = end
         return finish(self, problem, end, heldout)
@@ -93,17 +96,26 @@ class MinRisk(Trainer):
             limit = f"0 or between 2 and the number of segments ({len(corpus)})"
             raise ParameterError(f"'folds' of MinRisk must be {limit}, got {self.folds}")
 
-    def _stop(self, problem: Problem[Any]) -> int:
-        """After how many steps the metric of left-out folds is best."""
+    def _crossed(self, path: _Path) -> tuple[list[_Step], int]:
+        """The steps of the path up to where the metric of left-out folds is best."""
+        problem = path.problem
         fold = generator(self.seed).permutation(len(problem.corpus)) % self.folds
-        tell = parallel.counter(self.progress, self.folds + 1)  # and the path over all of the corpus
+        tell = partial(parallel.counter(self.progress, self.folds + 1), 1)
+        path.evaluate(path.base, problem.start(self.start))  # what has to be compiled is, once
+        # a worker that would have no fold walks over all of the corpus, further than may be wanted
+        beside = [-1] if parallel.thread_count(None) > self.folds else []
+        found: list[Any] = apart(
+            lambda number: path.walk() if number < 0 else _fold_totals(path, fold == number),
+            [*beside, *range(self.folds)],
+            told=tell,
+            forking=path.base.backend is NUMBA,
+        )
+        stop = self._stop(problem, found[len(beside) :])
+        steps = found[0][:stop] if beside else path.walk(stop)
+        return steps, len(steps) - 1
 
-        def one(number: int) -> list[Floats]:
-            totals = _fold_totals(self, problem, fold == number)
-            tell(1)
-            return totals
-
-        paths = parallel.each(one, range(self.folds))
+    def _stop(self, problem: Problem[Any], paths: list[list[Floats]]) -> int:
+        """After how many steps the metric of left-out folds is best."""
         steps = max(len(path) for path in paths)
         totals = np.sum([[path[min(t, len(path) - 1)] for t in range(steps)] for path in paths], axis=0)
         return int((problem.sign * problem.metric.score(totals)).argmax()) + 1
@@ -114,12 +126,38 @@ class MinRisk(Trainer):
             raise ParameterError(f"MinRisk needs t1 <= t0, got t0 {self.t0} and t1 {self.t1}")
 
 
-def _fold_totals(trainer: MinRisk, problem: Problem[Any], out: Bools) -> list[Floats]:
+@dataclass(frozen=True)
+class _Step:
+    """Where a step of a path led to."""
+
+    weights: Floats
+    evaluations: int  # since the path began
+    record: dict[str, Any]  # for the history
+
+
+def _fold_totals(path: _Path, out: Bools) -> list[Floats]:
     """Totals of the left-out segments after each step of a path over the others."""
-    path = _Path(trainer, problem.part(np.flatnonzero(~out)), None)
-    path.watched = problem.part(np.flatnonzero(out))
-    path.run(None)
-    return [record["left_out"] for record in path.history]
+    own = _Path(path.trainer, path.problem.part(np.flatnonzero(~out)), None)
+    own.watched = path.problem.part(np.flatnonzero(out))
+    return [step.record["left_out"] for step in own.walk()]
+
+
+def _best(path: _Path) -> tuple[list[_Step], int]:
+    """All steps, and the number of the best one, the last of equals."""
+    steps = path.walk()
+    return steps, max(range(len(steps)), key=lambda number: (path.goodness(steps[number].record), number))
+
+
+def _result(steps: list[_Step], chosen: int) -> Result:
+    best = steps[chosen]
+    return Result(
+        best.weights,
+        best.record["dev"],
+        "converged",
+        message=f"annealed in {len(steps)} steps",
+        evaluations=steps[-1].evaluations,
+        history=tuple(step.record for step in steps),
+    )
 
 
 def _polished(problem: Problem[Any], end: Result) -> Result:
@@ -151,34 +189,37 @@ class _Path:
         self.shards = problem.shards()
         self.base = Risk(problem.metric, order=trainer.order, alpha=trainer.alpha, segments=len(problem.corpus))
         self.evaluations = 0
-        self.history: list[dict[str, Any]] = []
         self.watched: Problem[Any] | None = None  # whose totals are recorded, for cross-validation
 
-    def run(self, stop: int | None) -> Result:
-        weights = self.problem.start(self.trainer.start)
-        steps = list(self._schedule())[:stop]
-        best: tuple[float, Floats] = (-np.inf, weights)
-        idle, fitted = 0, -np.inf
-        for number, risk in enumerate(steps):
-            sharper = risk.gamma / steps[number - 1].gamma if number and steps[number - 1].temperature else 1.0
+    def walk(self, stop: int | None = None) -> list[_Step]:
+        """So many steps, or until expected and 1-best metric agree or held-out lists say that it is enough."""
+        weights, self.evaluations = self.problem.start(self.trainer.start), 0
+        schedule, steps = list(self._schedule())[:stop], list[_Step]()
+        best, idle, fitted = -np.inf, 0, -np.inf
+        for number, risk in enumerate(schedule):
+            sharper = risk.gamma / schedule[number - 1].gamma if number and schedule[number - 1].temperature else 1.0
             weights = self._optimise(risk, weights / sharper)  # the quench begins at the same posteriors
             record = self._record(risk, weights)
-            goodness = self.problem.sign * record.get("heldout", record["dev"])
+            steps.append(_Step(weights, self.evaluations, record))
             if self.trainer.progress is not None and self.trainer.folds == 0:
-                self.trainer.progress(number + 1, len(steps))
-            if stop is not None or goodness >= best[0]:
-                best, idle, fitted = (goodness, weights), 0, record["dev"]
+                self.trainer.progress(number + 1, len(schedule))
+            if self.goodness(record) >= best:
+                best, idle, fitted = self.goodness(record), 0, record["dev"]
             elif self.problem.sign * record["dev"] > self.problem.sign * fitted:
                 idle += 1  # better on dev without being better on held-out lists
-            if self.heldout is not None and idle >= self.trainer.patience:
+            enough = self.heldout is not None and idle >= self.trainer.patience
+            if enough or (risk.temperature == 0 and record["gap"] < _AGREE):
                 break
-            if risk.temperature == 0 and record["gap"] < _AGREE:
-                break
-        value = self.problem.score(best[1])
-        message = f"annealed in {len(self.history)} steps"
-        return Result(
-            best[1], value, "converged", message=message, evaluations=self.evaluations, history=tuple(self.history)
-        )
+        return steps
+
+    def goodness(self, record: dict[str, Any]) -> float:
+        """The metric that chooses, larger is better."""
+        return self.problem.sign * float(record.get("heldout", record["dev"]))
+
+    def evaluate(self, risk: Risk, weights: Floats) -> tuple[float, Floats]:
+        """Value and gradient."""
+        self.evaluations += 1
+        return value_and_gradient(risk, weights, self.shards)
 
     def _schedule(self) -> Iterator[Risk]:
         trainer = self.trainer
@@ -195,15 +236,12 @@ class _Path:
         yield from (replace(self.base, gamma=2.0**k, penalty=penalty) for k in range(2, 11))
 
     def _optimise(self, risk: Risk, weights: Floats) -> Floats:
-        def function(point: Floats) -> tuple[float, Floats]:
-            self.evaluations += 1
-            return value_and_gradient(risk, point, self.shards)
-
+        function = partial(self.evaluate, risk)
         return lbfgs(function, weights, iterations=self.trainer.iterations, tolerance=1e-6).weights
 
     def _record(self, risk: Risk, weights: Floats) -> dict[str, Any]:
         """Where the path is: expected and 1-best metric, held-out metric."""
-        chosen = self.problem.totals(weights)
+        chosen, dev = self.problem.totals_and_score(weights)
         moments = total_moments(risk, weights, self.shards)
         expected, _ = replace(risk, temperature=0.0).combine(moments)
         sharp = -float(risk.formula(chosen))
@@ -212,11 +250,10 @@ class _Path:
             "gamma": risk.gamma,
             "expected": expected,
             "gap": abs(expected - sharp),
-            "dev": self.problem.score(weights),
+            "dev": dev,
         }
         if self.heldout is not None:
             record["heldout"] = score_of(self.heldout, self.problem.model(weights))
         if self.watched is not None:
             record["left_out"] = self.watched.totals(weights)
-        self.history.append(record)
         return record
