@@ -49,13 +49,16 @@ def read_array(path: str | Path, data: bytes) -> np.ndarray:
     return _view(data, header).copy(order="K")
 
 
-def map_array(path: str | Path) -> np.ndarray:
-    """The array of an .npy file, mapped into memory, read-only. The file must not be changed while it is in use."""
+def map_array(path: str | Path, kind: type[mmap.mmap] = mmap.mmap) -> np.ndarray:
+    """The array of an .npy file, mapped into memory, read-only. The file must not be changed while it is in use.
+
+    `kind` is what maps it, such as `nbest.base.mapped.MappedFile`.
+    """
     try:
         if not Path(path).is_file():
             raise FormatError(path, None, "is no file" if Path(path).exists() else "is missing")
         with open(path, "rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            data = kind(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:  # a file of 0 bytes cannot be mapped
         if isinstance(error, FormatError):
             raise

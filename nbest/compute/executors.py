@@ -5,23 +5,34 @@ A pass is one call of `Executor.map`; what it is given and what it may rely on i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from itertools import count
-from os import getpid
 from typing import Any, Protocol, TypeVar
+from uuid import uuid4
 
 from nbest.base.registry import Registry
 from nbest.compute import parallel
 
 R = TypeVar("R")
 _numbers = count()
+_process = uuid4().hex  # of its own for each process, on whatever machine
+
+
+def _renew() -> None:
+    global _process
+    _process = uuid4().hex
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def new_key() -> str:
-    """A name that nothing else of this program has had."""
-    return f"{getpid()}-{next(_numbers)}"
+    """A name that nothing else has had, in this process or any other."""
+    return f"{_process}-{next(_numbers)}"
 
 
 @dataclass(kw_only=True)

@@ -10,7 +10,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
+from nbest.base.mapped import all_finite, look_at
 from nbest.base.types import Floats, References
+from nbest.compute import parallel
 from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.corpus.recipes import same_recipe
@@ -151,10 +153,10 @@ class Container:
     def shards(self, block: int | None = None) -> list[Self]:
         """The corpus cut after every `block` segments (default `BLOCK`); made once, itself where there is one only."""
         cuts = blocks(len(self), block)
-        if len(cuts) == 1:
-            return [self]
         if self.__dict__.get("_cut", ((), ()))[0] != cuts:
-            self.__dict__["_cut"] = cuts, [self.between(*ends) for ends in cuts]
+            parts = [self] if len(cuts) == 1 else [self.between(*ends) for ends in cuts]
+            parallel.each(_look, parts)
+            self.__dict__["_cut"] = cuts, parts
         return list(self.__dict__["_cut"][1])
 
     def _replaced(self, **changes: Any) -> Self:
@@ -182,7 +184,7 @@ class Container:
             raise ParameterError(f"'features' of {owner} must have shape {(rows, len(names))}, got {features.shape}")
         if features.dtype not in (np.float32, np.float64):
             raise ParameterError(f"'features' of {owner} must be float32 or float64, got {features.dtype}")
-        if not np.isfinite(features).all():
+        if not all_finite(features):
             row, column = np.argwhere(~np.isfinite(features))[0]
             where = f"for {names[column]!r} in {self.said.row} {row}"
             raise ParameterError(f"features of {owner} must be finite, got {features[row, column]} {where}")
@@ -215,6 +217,11 @@ class Container:
 def _parts(value: Any) -> Any:
     """A sparse matrix as its arrays, other fields as they are."""
     return (value.shape, value.indptr, value.indices, value.data) if hasattr(value, "indptr") else value
+
+
+def _look(part: Container) -> None:
+    """Compare the sums of what a part was mapped from, before a pass works on it."""
+    look_at(part.features if part.features.size else getattr(getattr(part, "texts", None), "starts", None))
 
 
 def _made(kind: type, values: dict[str, Any]) -> Any:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.mapped import all_finite, taken
 from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
 from nbest.compute.executors import current
 from nbest.corpus.container import Container, Said
 from nbest.corpus.metric import Metric
+from nbest.corpus.sparse import rows_of
 from nbest.corpus.texts import Texts
 
 if TYPE_CHECKING:
@@ -183,11 +185,11 @@ class NBest(Container):
         """The fields that hold hypotheses, for these hypotheses."""
         return {
             "offsets": offsets,
-            "features": self.features[rows],
+            "features": taken(self.features, rows),
             "texts": None if self.texts is None else self.texts.take(rows),
-            "sparse": None if self.sparse is None else self.sparse[rows],
-            "stats": None if self.stats is None else self.stats[rows],
-            "positions": None if self.positions is None else self.positions[rows],
+            "sparse": None if self.sparse is None else rows_of(self.sparse, rows),
+            "stats": None if self.stats is None else taken(self.stats, rows),
+            "positions": None if self.positions is None else taken(self.positions, rows),
         }
 
     # columns -----------------------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ def _check(corpus: NBest) -> None:
     corpus.check_segments()
     for name in ("texts", "stats", "positions"):
         corpus.check_entries(name, hypotheses)
-    if corpus.stats is not None and (corpus.stats.ndim != 2 or not np.isfinite(corpus.stats).all()):
+    if corpus.stats is not None and (corpus.stats.ndim != 2 or not all_finite(corpus.stats)):
         got = f"shape {corpus.stats.shape}" if corpus.stats.ndim != 2 else "some that are not"
         raise ParameterError(f"'stats' of NBest must be finite numbers [H, M], got {got}")
     if corpus.sparse is not None and corpus.sparse.shape != (hypotheses, len(corpus.sparse_names)):

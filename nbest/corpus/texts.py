@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nbest.base.mapped import taken
 from nbest.base.types import Ints
 from nbest.compute.compilation import kernel
 
@@ -62,7 +63,7 @@ class Texts:
 
     def take(self, index: Ints | slice) -> Texts:
         """The texts at these places, in this order; shares the buffer."""
-        return Texts(self.buffer, self.starts[index], self.ends[index])
+        return Texts(self.buffer, taken(self.starts, index), taken(self.ends, index))
 
     def compact(self) -> Texts:
         """The same texts in a buffer that holds nothing else."""
@@ -84,11 +85,13 @@ def _restored(arrays: tuple[Any, ...], writeable: tuple[bool, ...]) -> Texts:
 
 
 def concatenate(parts: list[Texts]) -> Texts:
-    """All texts of all parts, one after the other."""
-    shifts = np.cumsum([0] + [len(part.buffer) for part in parts[:-1]], dtype=np.int64)
+    """All texts of all parts, one after the other; of a buffer only what lies between its first and last text."""
+    used = [(int(part.starts.min(initial=len(part.buffer))), int(part.ends.max(initial=0))) for part in parts]
+    pieces = [part.buffer[low:high] for part, (low, high) in zip(parts, used, strict=True)]
+    shifts = np.cumsum([0] + [len(piece) for piece in pieces[:-1]], dtype=np.int64) - [low for low, _ in used]
     starts = np.concatenate([part.starts + shift for part, shift in zip(parts, shifts, strict=True)])
     ends = np.concatenate([part.ends + shift for part, shift in zip(parts, shifts, strict=True)])
-    return Texts(np.concatenate([part.buffer for part in parts]), starts, ends)
+    return Texts(np.concatenate(pieces), starts, ends)
 
 
 @kernel

@@ -21,6 +21,7 @@ FORMATS: Registry[Format] = Registry(
     "format",
     {  # in the order they are tried: the surest first
         "jsonl": "jsonl:FORMAT",
+        "store": "store:FORMAT",
         "fairseq": "fairseq:FORMAT",
         "espnet": "espnet:FORMAT",
         "kaldi": "kaldi:FORMAT",

@@ -28,6 +28,7 @@ from nbest.model.loglinear import LogLinear, load
 from nbest.testing.corpora import toy_lists
 from nbest.testing.flips import reseal
 from nbest.testing.forests import toy_forests
+from nbest.testing.stores import make_stores, reseal_stores, use_store
 from nbest.testing.tiny_systems import TINY
 
 Targets = Mapping[Path, Path]
@@ -53,6 +54,8 @@ def _examples(folder: Path, family: Mapping[str, Any]) -> dict[Path, Path]:
     for name, format in family.items():
         place = folder / name
         place.mkdir(parents=True)
+        if getattr(format, "binary", False):  # stores are a kind of their own
+            continue
         files = [place / file for file in format.example]
         for file, text in zip(files, format.example.values(), strict=True):
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -215,6 +218,10 @@ def _make_system(name: str, folder: Path) -> Targets:
     return {path: folder for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size}
 
 
+def _use_store(path: Path) -> None:
+    use_store(path)
+
+
 def _use_system(name: str, folder: Path) -> None:
     TINY[name].use(folder)
 
@@ -222,6 +229,7 @@ def _use_system(name: str, folder: Path) -> None:
 KINDS: dict[str, Kind] = {
     "lists": Kind(_make_lists, _read_corpus, 70),
     "forests": Kind(_make_forests, _read_corpus, 45),
+    "stores": Kind(make_stores, _use_store, 12, reseal_stores),
     "references": Kind(_make_references, _read_references, 12),
     "treebanks": Kind(_make_treebanks, _read_treebank, 12),
     "models": Kind(_make_models, _read_model, 24, _reseal_model),

@@ -18,7 +18,7 @@ from nbest.corpus import NBest
 from nbest.formats import FORMATS, Format, sniff
 from nbest.formats.lists.jsonl import read_jsonl, write_jsonl
 from nbest.formats.lists.moses import read_moses
-from nbest.testing.formats import check_format, mutant, put
+from nbest.testing.formats import check_format, example_files, mutant, put
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -37,7 +37,7 @@ def test_contract_long(format: Format, seed: int) -> None:
 
 @pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)
 def test_example_is_sniffed_as_itself_among_all(format: Format, tmp_path: Path) -> None:
-    path = put(format, tmp_path, {name: text.encode() for name, text in format.example.items()})
+    path = put(format, tmp_path, example_files(format))
     assert sniff(path, b"" if format.directory else path.read_bytes()) == format.name
     if not format.directory:  # by its contents alone
         assert sniff("-", path.read_bytes()) == format.name
@@ -46,8 +46,8 @@ def test_example_is_sniffed_as_itself_among_all(format: Format, tmp_path: Path) 
 @pytest.mark.parametrize("format", [f for f in FORMATS.values() if not f.directory], ids=lambda f: f.name)
 def test_noise_gives_only_format_errors(format: Format, tmp_path: Path) -> None:
     source = random.Random(11)
-    first, *rest = format.example.items()
-    put(format, tmp_path, {name: text.encode() for name, text in rest})
+    first, *rest = example_files(format).items()
+    put(format, tmp_path, dict(rest))
     path = tmp_path / first[0]
     options = {"n": 2} if format.name == "flat" else {}
     for case in range(300):
@@ -58,7 +58,7 @@ def test_noise_gives_only_format_errors(format: Format, tmp_path: Path) -> None:
                 source.choices('|= \n\t0123456789.-eE{}[]":,abHSPD\r\\uNC', k=source.randrange(300))
             ).encode()
         else:
-            data = mutant(gzip.compress(mutant(first[1].encode(), source)), source)
+            data = mutant(gzip.compress(mutant(first[1], source)), source)
         path.write_bytes(data)
         for given in ({}, options):
             with suppress(FormatError):

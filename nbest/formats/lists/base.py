@@ -27,7 +27,8 @@ class Format:
     `keeps` says what a corpus has still after writing and reading, besides texts: "ids", "features" (all dense ones) or
     "score" (one, which is called so afterwards), "sparse", "references" or "reference" (the first), "sources", "ragged"
     (lists of several lengths), "empty" (lists without hypotheses). `example` is a small valid input, contents by file
-    name; it is read from the first file, or from the directory that holds them all. The contract tests use both.
+    name; it is read from the first file, or from the directory that holds them all. The contract tests use both; of a
+    format that is `binary`, no lines of text, they write their own example.
     `stream(path, **options)` gives the lists block by block, whole segments each; `write_blocks(blocks, path,
     **options)` writes them as they come. Both need memory for one block; without them all lists are held at once.
     """
@@ -39,6 +40,7 @@ class Format:
     suffixes: tuple[str, ...]  # the first is the one to write; compression comes after it
     summary: str
     directory: bool = False  # the path is a directory or a prefix of several files
+    binary: bool = False
     stream: Callable[..., Iterator[NBest]] | None = None
     write_blocks: Callable[..., None] | None = None
     keeps: frozenset[str] = frozenset()

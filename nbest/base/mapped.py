@@ -1,0 +1,112 @@
+"""Arrays that are not in memory: mapped files, and room on disk for what is made out of them.
+
+An array is *mapped* where its numbers lie in a `MappedFile`. What is made of a mapped array and as large as it goes
+into a file of its own (`room`), which has no name and is gone with the array: the system keeps in memory what is in
+use and writes the rest back. So a corpus from a store (`nbest.formats.lists.store`) needs as much memory as a pass
+touches, through the same code as any other.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbest.base.errors import FormatError
+from nbest.base.types import Floats, Ints
+
+SMALL = 1 << 20
+"""Bytes up to which room is made in memory."""
+_CHUNK = 1 << 22  # bytes that are looked at together
+
+
+class MappedFile(mmap.mmap):
+    """A mapping of a file, and what is known of it."""
+
+    folder: Path  # where room for what is made of it may be
+    finite: bool = False  # whether its numbers are known to be finite: they are not looked at again
+    look: Callable[[int, int], None] | None = None  # compares the sums of what lies in a range of bytes, once
+
+
+def root_of(array: Any) -> MappedFile | None:
+    """The mapping that an array is a view of; None where it is in memory."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    base = array.obj if isinstance(array, memoryview) else array
+    return base if isinstance(base, MappedFile) else None
+
+
+def look_at(array: Any) -> None:
+    """Compare the sums of the part of a file that an array lies in, if it is mapped and nobody has done so yet."""
+    root = root_of(array)
+    if root is not None and root.look is not None and array.size:
+        begin = array.__array_interface__["data"][0] - np.frombuffer(root, np.uint8).__array_interface__["data"][0]
+        root.look(begin, begin + array.nbytes)
+
+
+def chunks(array: Any) -> Iterator[Any]:
+    """An array in parts of some megabytes, by its first axis."""
+    step = max(1, _CHUNK // max(1, array[:1].nbytes))
+    return (array[low : low + step] for low in range(0, len(array), step))
+
+
+def all_finite(array: Floats) -> bool:
+    """Whether there is no infinity and no nan; what was found of a whole mapped file is kept with it."""
+    root = root_of(array)
+    if root is not None and root.finite:
+        return True
+    found = all(bool(np.isfinite(part).all()) for part in chunks(array))
+    if root is not None and array.nbytes == len(root):
+        root.finite = found
+    return found
+
+
+def room(shape: int | tuple[int, ...], kind: Any, of: Any) -> Any:
+    """An array to write to, where `of`, which it is made of, is: on disk where that is mapped, else in memory.
+
+    The file lies in the folder of TMPDIR where that is set, else beside the store, else in the system's folder for
+    temporary files. The bytes are set aside at once: a full disk is an error here, not a crash later. All are 0 in a
+    file, and anything in memory.
+    """
+    root, kind = root_of(of), np.dtype(kind)
+    size = prod(shape if isinstance(shape, tuple) else (shape,)) * kind.itemsize
+    if root is None or size <= SMALL:
+        return np.empty(shape, kind)
+    mapping = _unnamed(root.folder, size)
+    return np.frombuffer(mapping, kind).reshape(shape)
+
+
+def taken(array: Any, rows: Ints | slice) -> Any:
+    """`array[rows]`: a view of a slice; of numbers a copy, on disk where the array is mapped."""
+    if isinstance(rows, slice) or root_of(array) is None:
+        return array[rows]
+    out = room((len(rows), *array.shape[1:]), array.dtype, array)
+    return np.take(array, rows, axis=0, out=out, mode="clip")  # without a buffer; rows are there
+
+
+def _set_aside(file: Any, size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:
+        file.truncate(size)
+
+
+def _unnamed(folder: Path, size: int) -> MappedFile:
+    """A new file of this size, mapped, that nobody else can open."""
+    for place in dict.fromkeys(each for each in (os.environ.get("TMPDIR"), str(folder), tempfile.gettempdir()) if each):
+        try:
+            with tempfile.TemporaryFile(dir=place) as file:
+                _set_aside(file, size)
+                mapping = MappedFile(file.fileno(), size)
+        except OSError as error:
+            failed = FormatError(place, None, f"has no room for {size} bytes: {error.strerror}; name another in TMPDIR")
+            continue
+        mapping.folder = folder
+        return mapping
+    raise failed

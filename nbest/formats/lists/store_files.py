@@ -1,0 +1,293 @@
+"""Opening a store: sizes and rules first, sums shard by shard, arrays mapped or read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from nbest.base.arrays_file import map_array
+from nbest.base.errors import FormatError, NbestError, shown
+from nbest.base.folders import MANIFEST, check_files, read_manifest, strings
+from nbest.base.mapped import MappedFile, chunks, root_of
+from nbest.base.types import Ints
+from nbest.compute import parallel
+from nbest.compute.bounds import Bounds
+from nbest.corpus import NBest
+from nbest.corpus.nbest import Origin
+from nbest.formats.lists.recipe_text import recipes_in
+from nbest.formats.lists.store_layout import ARRAYS, BEGIN, FORM, NAMES, Array, Arrays, lists_in, part, texts_in
+
+REMEDY = "convert the lists again"
+RECIPES = "recipes.json"
+_CHUNK = 1 << 24  # bytes that are read or hashed at a time
+
+
+class Store:
+    """A store whose files have the right sizes. Its arrays are mapped; shards can be read into memory, with their sums.
+
+    What kernels follow is checked, whatever the sums say: bounds rise to the size of what they are bounds in, and
+    sparse columns are there; of all lists that are mapped, of a shard that is read. Sums, finite features and UTF-8 are
+    a shard's affair.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.folder = Path(path)
+        self.manifest = read_manifest(self.folder, FORM, "store of lists", "nbest convert LISTS DIR.store makes one")
+        self.rule = Bounds(self.folder, REMEDY)
+        self.seen: set[int] = set()
+        self.lock = Lock()
+        self.arrays, self.handles = self._mapped()
+        self.shards = self._shards()
+        self.about, self.sparse_names = self._head()
+
+    # opening ---------------------------------------------------------------------------------------------------
+
+    def _mapped(self) -> tuple[Arrays, dict[str, int]]:
+        """The arrays, whose sizes fit each other, and handles to read them by, whatever becomes of the folder."""
+        files = self.manifest.get("files")
+        known = ARRAYS | NAMES
+        present = [name for name in known if isinstance(files, dict) and f"{name}.npy" in files]
+        paths = check_files(self.folder, [f"{name}.npy" for name in present], files, remedy=REMEDY, sums=False)
+        arrays: Arrays = {}
+        handles: dict[str, int] = {}
+        weakref.finalize(self, _close, handles)
+        sizes = {"segments": self._count("segments")}
+        for name in present:
+            arrays[name], handles[name] = _opened(paths[f"{name}.npy"], known[name])
+            self._check(name, known[name], arrays[name], sizes)
+        for name in ("offsets", "id"):
+            if name not in arrays:
+                raise FormatError(self.folder / MANIFEST, None, f"does not list {name}.npy; {REMEDY}")
+        self.sizes = sizes
+        return arrays, handles
+
+    def _count(self, key: str) -> int:
+        value = self.manifest.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise FormatError(self.folder / MANIFEST, None, f"{key!r} must be a number, got {shown(value)}; {REMEDY}")
+        return value
+
+    def _check(self, name: str, array: Array, values: Any, sizes: dict[str, int]) -> None:
+        """Sizes that fit each other; bounds begin with 0 and end with the size of what they are bounds in."""
+        if array.of == "columns":
+            sizes.setdefault("columns", len(values) - 1)
+        if array.of not in sizes or len(values) != sizes[array.of] + bool(array.into):
+            raise self.rule.fail(name, f"have an entry for each of the {array.of}")
+        if array.into:
+            sizes[array.into] = int(values[-1])
+            if values[0] != 0 or values[-1] < 0:
+                raise self.rule.fail(name, "rise from 0")
+
+    def _shards(self) -> list[dict[str, Any]]:
+        """The ranges of segments and rows with their sums; one after the other, all of them."""
+        shards, offsets, at = self.manifest.get("shards"), self.arrays["offsets"], 0
+        if not isinstance(shards, list):
+            shards = [None]
+        for shard in shards:
+            high = _end_of(shard, at, offsets)
+            if high is None or sorted(shard["sha256"]) != sorted(name for name in ARRAYS if name in self.arrays):
+                raise FormatError(
+                    self.folder / MANIFEST, None, f"is damaged: no shard follows on segment {at}; {REMEDY}"
+                )
+            at = high
+        if at != self.manifest["segments"]:
+            raise FormatError(self.folder / MANIFEST, None, f"is damaged: its shards hold {at} segments; {REMEDY}")
+        return shards
+
+    def _head(self) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The fields of lists that are no arrays, and the names of sparse columns."""
+        path, files = self.folder / MANIFEST, self.manifest["files"]
+        beside = [name for name in (RECIPES, *(f"{name}.npy" for name in NAMES)) if name in files]
+        paths = check_files(self.folder, beside, files, remedy=REMEDY)
+        names = strings(path, self.manifest.get("feature_names"), "feature_names", some=False)
+        features = self.arrays.get("features")
+        if len(names) != (0 if features is None else features.shape[1]):
+            raise FormatError(path, None, f"has {len(names)} names of features, features.npy others; {REMEDY}")
+        origins = {name: _origin(path, value) for name, value in _object(path, self.manifest.get("origins")).items()}
+        recipes = recipes_in(paths[RECIPES], REMEDY) if RECIPES in files else ()
+        return {"feature_names": names, "origins": origins, "recipes": recipes}, self._names()
+
+    def _names(self) -> tuple[str, ...]:
+        if "sparse_name" not in self.arrays:
+            return ()
+        try:
+            return tuple(texts_in({name: self.arrays[name] for name in NAMES}, "sparse_name"))
+        except UnicodeDecodeError:
+            raise self.rule.fail("sparse_name", "be UTF-8") from None
+
+    # lists -----------------------------------------------------------------------------------------------------
+
+    def lists(self) -> NBest:
+        """All lists, mapped."""
+        for name, array in self.arrays.items():
+            before = 0
+            for some in chunks(array) if (ARRAYS | NAMES)[name].into or name == "sparse_columns" else ():
+                self._follow(name, some, before)
+                before = int(some[-1])
+        for name in ("features", "text_bounds"):
+            self._watch(name)
+        return self._made({name: array for name, array in self.arrays.items() if name in ARRAYS})
+
+    def read(self, number: int) -> NBest:
+        """The lists of a shard, in memory; sums and rules are checked."""
+        arrays = self.load(number)
+        return self._made(arrays)
+
+    def blocks(self) -> Iterator[NBest]:
+        """The lists of every shard."""
+        return map(self.read, range(len(self.shards)))
+
+    def _made(self, arrays: Arrays) -> NBest:
+        try:
+            return lists_in(arrays, self.about, self.sparse_names)
+        except FormatError:
+            raise
+        except UnicodeDecodeError:
+            raise self.rule.fail("id, source or reference", "be UTF-8") from None
+        except (NbestError, ValueError) as error:  # ids that are there twice, say
+            raise FormatError(self.folder, None, f"is damaged: {error}; {REMEDY}") from None
+
+    def load(self, number: int) -> Arrays:
+        """The arrays of a shard, in memory, if its sums are right and so are its numbers."""
+        shard = self.shards[number]
+
+        def read(name: str, begin: int, end: int) -> Any:
+            values = self._read(name, begin, end)
+            if hashlib.sha256(values.reshape(-1).view(np.uint8)).hexdigest() != shard["sha256"][name]:
+                raise FormatError(self._path(name), None, f"is damaged: {_where(shard)} have another sha256; {REMEDY}")
+            self._follow(name, values)
+            return values
+
+        found = part(read, self.arrays, *shard["segments"])
+        self._check_values(found, shard)
+        return found
+
+    def _follow(self, name: str, values: Any, least: int = 0) -> None:
+        """Complain of numbers that kernels must not follow."""
+        array = (ARRAYS | NAMES)[name]
+        if name == "sparse_columns":
+            self.rule.numbers(name, values, self.sizes.get("columns", 0))
+        elif array.into and (values[0] < least or values[-1] > self.sizes[array.into] or (np.diff(values) < 0).any()):
+            raise self.rule.fail(name, f"rise from 0 to {self.sizes[array.into]}")
+
+    def _watch(self, name: str) -> None:
+        """Compare the sums of shards of an array before they are worked on."""
+        root = root_of(self.arrays.get(name))
+        if root is not None:
+            root.finite = True
+            root.look = partial(self._look, max(1, self.arrays[name][:1].nbytes))
+
+    def _look(self, size: int, begin: int, end: int) -> None:
+        self.compare((begin - BEGIN) // size, (end - BEGIN + size - 1) // size)
+
+    def _check_values(self, found: Arrays, shard: dict[str, Any]) -> None:
+        for name in ("features", "sparse_values"):
+            if name in found and not np.isfinite(found[name]).all():
+                raise self.rule.fail(name, f"be finite numbers, in {_where(shard)}")
+        for name in ("text", "id", "source", "reference"):
+            if name in found and not _is_text(found[name], found[f"{name}_bounds"]):
+                raise self.rule.fail(name, f"be UTF-8, in {_where(shard)}")
+
+    def _read(self, name: str, begin: int, end: int) -> Any:
+        """Entries of an array, read into memory."""
+        like = self.arrays[name]
+        out = np.empty((end - begin, *like.shape[1:]), like.dtype)
+        view = out.reshape(-1).view(np.uint8).data
+        place, at = BEGIN + begin * max(1, like[:1].nbytes), 0
+        while at < len(view):
+            got = os.preadv(self.handles[name], [view[at : at + _CHUNK]], place + at)
+            if got == 0:
+                raise FormatError(self._path(name), None, f"was cut short while it is in use; {REMEDY}")
+            at += got
+        return out
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.npy"
+
+    # sums ------------------------------------------------------------------------------------------------------
+
+    def compare(self, low: int, high: int) -> None:
+        """Compare the sums of all shards that hold any of these rows and were not looked at before."""
+        self._compare([n for n, s in enumerate(self.shards) if s["rows"][0] < high and s["rows"][1] > low])
+
+    def trusted(self) -> None:
+        """Never compare sums."""
+        self.seen.update(range(len(self.shards)))
+
+    def compare_all(self) -> None:
+        """Compare the sums of all shards."""
+        self._compare(range(len(self.shards)))
+
+    def _compare(self, numbers: Any) -> None:
+        with self.lock:
+            todo = [number for number in numbers if number not in self.seen]
+        parallel.each(self.load, todo)
+        with self.lock:
+            self.seen.update(todo)
+
+
+def _end_of(shard: Any, low: int, offsets: Ints) -> int | None:
+    """Where a shard ends that begins with this segment; None where it is no such shard."""
+    ends = shard.get("segments") if isinstance(shard, dict) and isinstance(shard.get("sha256"), dict) else None
+    if not isinstance(ends, list) or len(ends) != 2 or not all(type(end) is int for end in ends):
+        return None
+    if ends[0] != low or not low < ends[1] < len(offsets) or shard.get("rows") != offsets[ends].tolist():
+        return None
+    return int(ends[1])
+
+
+def _close(handles: dict[str, int]) -> None:
+    for handle in handles.values():
+        os.close(handle)
+
+
+def _opened(path: Path, array: Array) -> tuple[Any, int]:
+    """An array mapped, and a handle of its file."""
+    values = map_array(path, MappedFile)
+    if values.dtype.str not in array.kinds or values.ndim != array.axes or not values.flags.c_contiguous:
+        raise FormatError(path, None, f"is damaged: expected {array.kinds[0]}, {array.axes} axes; {REMEDY}")
+    root = root_of(values)
+    if root is None or len(root) - values.nbytes != BEGIN:
+        raise FormatError(path, None, f"is damaged: its numbers do not begin at {BEGIN}; {REMEDY}")
+    root.folder = path.resolve().parent.parent
+    return values, os.open(path, os.O_RDONLY)
+
+
+def _is_text(data: Any, bounds: Any) -> bool:
+    """Whether bytes are UTF-8, and bounds (of the whole store) between characters."""
+    inner = bounds[(bounds > bounds[0]) & (bounds < bounds[-1])] - bounds[0]
+    try:
+        data.tobytes().decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return not ((data[inner] & 0xC0) == 0x80).any()
+
+
+def _where(shard: dict[str, Any]) -> str:
+    low, high = shard["segments"]
+    return f"segments {low} to {high - 1}"
+
+
+def _object(path: Path, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise FormatError(path, None, f"expected an object, got {shown(value)}; {REMEDY}")
+    return value
+
+
+def _origin(path: Path, value: Any) -> Origin:
+    try:
+        sign, base, normalised = value
+        right = sign in (1, -1) and (base is None or float(base) > 0) and isinstance(normalised, str)
+    except (TypeError, ValueError):
+        right = False
+    if not right:
+        raise FormatError(path, None, f"'origins' has {shown(value)}; {REMEDY}")
+    return Origin(int(sign), None if base is None else float(base), normalised)
