@@ -321,6 +321,7 @@ def test_what_is_no_corpus_is_told() -> None:
 # nobody asks ----------------------------------------------------------------------------------------------------
 
 ASKS = {  # who may ask which container it is, and why
+    "formats/streams.py": "whether a file that cannot be streamed holds lists or forests",
     "systems/jackknife.py": "what a function of the user returned",
     "testing/formats.py": "whether a reader of lists gives lists",
     "testing/forest_formats.py": "whether a reader of forests gives forests",

@@ -15,6 +15,7 @@ import numpy as np
 from nbest.base.errors import FormatError
 from nbest.base.files import naming
 from nbest.base.folders import MANIFEST, replacing_directory
+from nbest.base.inputs import Progress
 from nbest.base.sealed import read_object
 from nbest.base.types import Ints
 from nbest.corpus import NBest
@@ -43,9 +44,10 @@ def read_store(path: str | Path, *, data: bytes | None = None, check: bool | Non
     return store.lists()
 
 
-def stream_store(path: str | Path) -> Iterator[NBest]:
-    """The lists of each shard, read into memory one after the other; their sums are compared."""
-    return Store(path).blocks()
+def stream_store(path: str | Path, *, check: bool | None = None, progress: Progress | None = None) -> Iterator[NBest]:
+    """The lists of each shard, read into memory one after the other; sums are compared unless `check` is False."""
+    store = Store(path)
+    return store.blocks(sums=check is not False, progress=progress)
 
 
 def write_store(corpus: NBest, path: str | Path) -> None:

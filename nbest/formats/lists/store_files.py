@@ -16,6 +16,7 @@ import numpy as np
 from nbest.base.arrays_file import map_array
 from nbest.base.errors import FormatError, NbestError, shown
 from nbest.base.folders import MANIFEST, check_files, read_manifest, strings
+from nbest.base.inputs import Progress
 from nbest.base.mapped import MappedFile, chunks, root_of
 from nbest.base.types import Ints
 from nbest.compute import parallel
@@ -136,14 +137,16 @@ class Store:
             self._watch(name)
         return self._made({name: array for name, array in self.arrays.items() if name in ARRAYS})
 
-    def read(self, number: int) -> NBest:
-        """The lists of a shard, in memory; sums and rules are checked."""
-        arrays = self.load(number)
-        return self._made(arrays)
-
-    def blocks(self) -> Iterator[NBest]:
-        """The lists of every shard."""
-        return map(self.read, range(len(self.shards)))
+    def blocks(self, *, sums: bool = True, progress: Progress | None = None) -> Iterator[NBest]:
+        """The lists of every shard, in memory; `progress` is told how many bytes are read."""
+        whole = sum(array.nbytes for array in self.arrays.values())
+        done = 0
+        for number in range(len(self.shards)):
+            arrays = self.load(number, sums=sums)
+            done += sum(array.nbytes for array in arrays.values())
+            yield self._made(arrays)
+            if progress is not None:
+                progress(min(done, whole), whole)
 
     def _made(self, arrays: Arrays) -> NBest:
         try:
@@ -155,13 +158,13 @@ class Store:
         except (NbestError, ValueError) as error:  # ids that are there twice, say
             raise FormatError(self.folder, None, f"is damaged: {error}; {REMEDY}") from None
 
-    def load(self, number: int) -> Arrays:
+    def load(self, number: int, *, sums: bool = True) -> Arrays:
         """The arrays of a shard, in memory, if its sums are right and so are its numbers."""
         shard = self.shards[number]
 
         def read(name: str, begin: int, end: int) -> Any:
             values = self._read(name, begin, end)
-            if hashlib.sha256(values.reshape(-1).view(np.uint8)).hexdigest() != shard["sha256"][name]:
+            if sums and hashlib.sha256(values.reshape(-1).view(np.uint8)).hexdigest() != shard["sha256"][name]:
                 raise FormatError(self._path(name), None, f"is damaged: {_where(shard)} have another sha256; {REMEDY}")
             self._follow(name, values)
             return values
