@@ -1,8 +1,8 @@
-"""Rows of numbers, for use inside kernels: sums that vectorise (and add up in any order)."""
+"""Rows of numbers, for use inside kernels: sums that vectorise (and add up in any order), and one in a fixed order."""
 
 from __future__ import annotations
 
-from nbest.compute.compilation import fast_kernel
+from nbest.compute.compilation import fast_kernel, kernel
 
 
 @fast_kernel
@@ -40,3 +40,28 @@ def combine(out, weights, columns):
     while d < len(weights):
         add(out, weights[d], columns[d])
         d += 1
+
+
+@kernel
+def weighted_rows(rows, which, weights, out):
+    """out [R] = the sum of weights [D] times these columns of rows [R, .], each sum in the order of the columns.
+
+    Four rows at a time, which hides that every addition waits for the one before.
+    """
+    r = 0
+    while r + 3 < len(out):
+        s0 = s1 = s2 = s3 = 0.0
+        for d in range(len(which)):
+            c, w = which[d], weights[d]
+            s0 += w * rows[r, c]
+            s1 += w * rows[r + 1, c]
+            s2 += w * rows[r + 2, c]
+            s3 += w * rows[r + 3, c]
+        out[r], out[r + 1], out[r + 2], out[r + 3] = s0, s1, s2, s3
+        r += 4
+    while r < len(out):
+        s0 = 0.0
+        for d in range(len(which)):
+            s0 += weights[d] * rows[r, which[d]]
+        out[r] = s0
+        r += 1

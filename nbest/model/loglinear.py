@@ -18,6 +18,8 @@ from nbest.base.files import decode, read_bytes
 from nbest.base.types import Floats, Ints
 from nbest.base.version import VERSION
 from nbest.compute import segments
+from nbest.compute.parallel import over_ranges
+from nbest.compute.vectors import weighted_rows
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import C, Corpus
 from nbest.features import RESTRICTED, apply_recipes, restrict_recipes
@@ -28,6 +30,7 @@ from nbest.model.files import reading, save_model
 
 MODEL_FORMAT = "nbest-model/1"
 _MANY = 10_000  # sparse weights from which they are kept as arrays
+KERNEL = 1 << 20  # features from which a kernel weighs them
 _ALIKE = 0.75  # share of letters from which two names may be one, misspelt
 _SEPARATOR = re.compile(r"[_:=~|/ ]")  # ends the kind of a sparse feature: pp_a, 2:a b
 _DIGITS = re.compile(r"[0-9]+")
@@ -103,11 +106,7 @@ class LogLinear:
         corpus = self.prepare(corpus)
         self._check_features(corpus)
         dense = np.array([self.weights.get(name, 0.0) for name in corpus.feature_names])
-        scores = np.zeros(corpus.hypotheses)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for d, weight in enumerate(dense):  # by columns: the same sum whatever the order of rows or the BLAS
-                if weight:
-                    scores += weight * corpus.features[:, d]
+        scores = _weighted(corpus, dense)
         if corpus.sparse is not None:
             scores += corpus.sparse @ np.array([self.weights.get(name, 0.0) for name in corpus.sparse_names])
         if not np.isfinite(scores).all():
@@ -234,6 +233,29 @@ def _alike(name: str, other: str) -> bool:
     if _kind(first) == _kind(second) != "" or numbers[0] == numbers[1]:
         return False
     return SequenceMatcher(None, first, second).ratio() >= _ALIKE
+
+
+def _weighted(corpus: NBest, weights: Floats) -> Floats:
+    """[H] weights [D] times dense features, added up in their order, whatever that of the rows or the BLAS.
+
+    Few by NumPy: to load a kernel would take longer.
+    """
+    which = np.flatnonzero(weights)
+    if len(which) * corpus.hypotheses < KERNEL:
+        scores = np.zeros(corpus.hypotheses)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for d in which:
+                scores += weights[d] * corpus.features[:, d]
+        return scores
+    scores = np.empty(corpus.hypotheses)
+    rows, offsets, weights = np.ascontiguousarray(corpus.features), corpus.offsets, weights[which]
+
+    def some(low: int, high: int) -> None:
+        part = slice(offsets[low], offsets[high])
+        weighted_rows(rows[part], which, weights, scores[part])
+
+    over_ranges(some, offsets, cost=2 * len(which))
+    return scores
 
 
 def _not_sparse(names: Sequence[str], corpus: NBest, weights: Mapping[str, float]) -> list[str]:

@@ -259,3 +259,33 @@ def test_sparse_matrices_with_no_columns():
     none = replace(corpus, sparse=csr_array((corpus.hypotheses, 0)), sparse_names=())
     model = LogLinear({"first": 1.0})
     assert np.array_equal(model.scores(none), model.scores(corpus))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_features_are_weighed_by_a_kernel_with_the_same_bits(kind, threads, monkeypatch):
+    from nbest.compute import parallel
+    from nbest.compute.executors import Threads, using
+    from nbest.model import loglinear
+
+    monkeypatch.setattr(parallel, "_GRAIN", 10.0)
+    rng = np.random.default_rng(1)
+    for lengths in ([], [0], [3, 0, 1], [5, 2, 6, 0, 4], [40] * 20):
+        size = sum(lengths)
+        corpus = nbest.NBest(
+            offsets=np.append(0, np.cumsum(lengths)).astype(np.int64),
+            features=rng.normal(size=(size, 7)).astype(kind) * 10.0 ** rng.integers(-9, 9, 7).astype(kind),
+            feature_names=tuple("abcdefg"),
+            ids=tuple(map(str, range(len(lengths)))),
+        )
+        for zeros in (0, 3, 7):
+            weights = np.where(np.arange(7) < zeros, 0.0, rng.normal(size=7))[rng.permutation(7)]
+            expected = np.zeros(size)
+            for d in range(7):
+                for h in range(size):
+                    expected[h] += weights[d] * np.float64(corpus.features[h, d])
+            for many in (10**9, 0):
+                monkeypatch.setattr(loglinear, "KERNEL", many)
+                with using(Threads(threads)):
+                    found = LogLinear(dict(zip(corpus.feature_names, weights.tolist(), strict=True))).scores(corpus)
+                assert found.tobytes() == expected.tobytes()
