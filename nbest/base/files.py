@@ -6,6 +6,7 @@ import errno
 import gzip
 import lzma
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from nbest.base.errors import FormatError, NbestError
 from nbest.base.unpacking import read_stream, unpack
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+_IN_MEMORY = 2**26  # bytes for standard output that are kept in memory; more go to a temporary file
 _DEVICES = (Path("/dev"), Path("/dev/fd"))
 
 
@@ -77,12 +79,15 @@ def split_lines(text: str) -> list[str]:
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A binary file that takes the place of `path` when the block ends well, and leaves no trace when it does not.
 
-    `.gz` and `.xz` are packed on the way; `-` is standard output. A full disk is a `FormatError` that names the path.
+    `.gz` and `.xz` are packed on the way; `-` is standard output, which gets all at the end. A full disk is a
+    `FormatError` that names the path.
     """
     if str(path) == "-":
-        with naming("standard output"):
+        with naming("standard output"), tempfile.SpooledTemporaryFile(_IN_MEMORY) as kept:
+            yield kept
+            kept.seek(0)
             sys.stdout.flush()
-            yield sys.stdout.buffer
+            shutil.copyfileobj(kept, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         return
     goal, device = goal_of(path)

@@ -63,6 +63,30 @@ class Console:
             self.warn(str(warning.message))
 
 
+class Pace:
+    """Segments that are done, of as many as a file seems to hold while it is read."""
+
+    def __init__(self, update: Callable[[int, int], Any]) -> None:
+        self.update, self.done, self.seen = update, 0, 0
+        self.bytes = (1, 1)  # read, of all
+        self.lock = threading.Lock()
+
+    def read(self, done: int, total: int) -> None:
+        """So many bytes of the file are read."""
+        self.bytes = max(done, 1), max(total, 1)
+
+    def segments(self, count: int) -> Callable[[int], None]:
+        """What is called with how many more of this many segments are done."""
+        with self.lock:
+            self.seen += count
+        return self._more
+
+    def _more(self, more: int) -> None:
+        with self.lock:
+            self.done += more
+            self.update(self.done, self.seen * self.bytes[1] // self.bytes[0])
+
+
 class _Bar:
     def __init__(self, what: str) -> None:
         self.what, self.start = what, time.monotonic()

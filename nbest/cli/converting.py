@@ -13,6 +13,7 @@ from nbest.base.inputs import Input
 from nbest.base.types import Floats
 from nbest.cli.console import Console
 from nbest.cli.convert import Convert
+from nbest.cli.loading import say_origins
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
 from nbest.corpus.contract import C
@@ -79,7 +80,7 @@ class _Conversion:
     def _with_references(self, blocks: Iterable[NBest]) -> Iterator[NBest]:
         for number, block in enumerate(blocks):
             if number == 0:
-                self._say_origins(block)
+                say_origins(self.console, self.call.source, block)
             yield self._own(block)
 
     def _own(self, corpus: C) -> C:
@@ -88,16 +89,12 @@ class _Conversion:
             return corpus
         return corpus.with_references([self.references[name] for name in corpus.ids])
 
-    def _say_origins(self, corpus: C) -> None:
-        for name, origin in corpus.origins.items():
-            self.console.say(f"{self.call.source}: feature {name!r}: {origin}")
-
     def forests(self, forests: Forests) -> str:
         """Forests pruned, or their best strings as lists."""
         call = self.call
         if call.model is not None and call.prune is None and call.top is None:
             raise ParameterError("--model ranks derivations for --top or --prune, and neither is given")
-        self._say_origins(forests)
+        say_origins(self.console, call.source, forests)
         forests = self._own(forests)
         if call.prune is not None:
             before, scores = forests.edges, _scores(call, forests) * _gamma(call, forests)

@@ -48,14 +48,19 @@ def read_corpus(source: Source, console: Console) -> Corpus:
     if list(source.lists).count("-") + list(source.refs or ()).count("-") > 1:
         raise ParameterError("only one input can come from standard input (-)")
     corpus = _joined(source.lists, [read_any(path, source.format) for path in source.lists])
-    for name, origin in corpus.origins.items():
-        console.say(f"{source.lists[0]}: feature {name!r}: {origin}")
+    say_origins(console, source.lists[0], corpus)
     if not source.refs:
         return corpus
     references, left_out = align_references(list(source.refs), corpus.ids)
     if left_out:
         console.warn(f"{source.lists[0]}: {left_out} segments have references but no hypotheses; they are left out")
     return corpus.with_references(references)
+
+
+def say_origins(console: Console, path: str, corpus: Corpus) -> None:
+    """Say what a reader made of features."""
+    for name, origin in corpus.origins.items():
+        console.say(f"{path}: feature {name!r}: {origin}")
 
 
 def _joined(paths: Sequence[str], parts: list[Corpus]) -> Corpus:

@@ -1,24 +1,31 @@
-"""What `nbest rerank` does, once its arguments are known."""
+"""What `nbest rerank` does, once its arguments are known: block by block, so that lists may be of any size."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
 
 from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
-from nbest.base.files import write_text
-from nbest.cli.console import Console
+from nbest.base.files import replacing
+from nbest.cli.console import Console, Pace
 from nbest.cli.further import refuse_rest, separate, take
-from nbest.cli.loading import Source, read_corpus
+from nbest.cli.loading import Source, read_corpus, say_origins
 from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
-from nbest.compute.parallel import counter
-from nbest.corpus.order import first_number, gaps, whole_numbers
+from nbest.corpus import NBest
+from nbest.corpus.contract import Corpus
+from nbest.corpus.order import first_number, whole_numbers
 from nbest.decisions import DECISIONS, needs_model, takes
 from nbest.decisions.choose import Choice, choose, decision_of
+from nbest.formats.streams import in_blocks
 from nbest.model.loglinear import LogLinear, load
+from nbest.model.names import Names
+
+_IN_MEMORY = 2**26  # bytes of chosen lines that are kept in memory; more go to a temporary file
 
 
 def run(call: Rerank) -> None:
@@ -34,16 +41,55 @@ def run(call: Rerank) -> None:
         raise ParameterError(f"nbest rerank --decision {call.decision or '1best'} needs --model FILE")
     model = LogLinear({}) if call.model is None else load(call.model, call.lm or ())
     decision = _decision(call, model, further)
-    corpus = read_corpus(Source(call.test, None, call.format), console)
-    unused = [name for name in corpus.feature_names if name not in model.weights]
-    if unused and call.model is not None:
-        console.say(f"{call.test[0]}: the model has no weight for {listed(unused)}; not used")
     with console.progress("deciding") as update:
+        pace = Pace(update)
+        reranking = _Reranking(call, model, decision, console=console, pace=pace)
+        if len(paths) == 1:
+            in_blocks(paths[0], reranking.lists, call.format, whole=reranking.whole, progress=pace.read)
+        else:
+            reranking.whole(read_corpus(Source(paths, None, call.format), console))
+
+
+@dataclass(frozen=True)
+class _Reranking:
+    """Chooses, and writes when everything is chosen."""
+
+    call: Rerank
+    model: LogLinear
+    decision: dict[str, Any]
+    console: Console
+    pace: Pace
+
+    def lists(self, blocks: Iterable[NBest]) -> None:
+        """Of lists, block by block."""
+        names = Names()
+        with _Lines(self.call) as lines:
+            for number, block in enumerate(blocks):
+                if number == 0:
+                    say_origins(self.console, self.call.test[0], block)
+                    self._say_unused(block)
+                lines.add(self._chosen(names.prepared(self.model, block)))
+            names.check(self.model)
+            lines.write(self.console)
+
+    def whole(self, corpus: Corpus) -> None:
+        """Of forests, or of several lists together."""
+        self._say_unused(corpus)
+        with _Lines(self.call) as lines:
+            lines.add(self._chosen(corpus))
+            lines.write(self.console)
+
+    def _say_unused(self, corpus: Corpus) -> None:
+        unused = [name for name in corpus.feature_names if name not in self.model.weights]
+        if unused and self.call.model is not None:
+            self.console.say(f"{self.call.test[0]}: the model has no weight for {listed(unused)}; not used")
+
+    def _chosen(self, corpus: Corpus) -> Choice:
         try:
-            found = choose(model, corpus, decision, k=call.k, progress=counter(update, len(corpus)))
+            tell = self.pace.segments(len(corpus))
+            return choose(self.model, corpus, self.decision, k=self.call.k, progress=tell)
         except CapabilityError as error:
-            raise CapabilityError(f"{call.test[0]}: {error}") from None
-    write_text(call.output, "".join(f"{line}\n" for line in _lines(call, found, console)))
+            raise CapabilityError(f"{self.call.test[0]}: {error}") from None
 
 
 def _decision(call: Rerank, model: LogLinear, further: dict[str, str]) -> dict[str, Any]:
@@ -61,46 +107,79 @@ def _decision(call: Rerank, model: LogLinear, further: dict[str, str]) -> dict[s
     return own | {name: value for name, value in given.items() if value is not None}
 
 
-def _lines(call: Rerank, found: Choice, console: Console) -> list[str]:
-    corpus, texts = found.lists, [" ".join(text.splitlines()) for text in found.texts]
-    if call.as_json:
-        return _json_lines(found, texts)
-    empty = int((found.chosen < 0).sum())
-    if empty:
-        console.warn(
-            f"{call.test[0]}: {empty} segments have nothing to choose from, and their lines are empty; {_EMPTY}"
-        )
-    if call.ids:
-        return _with_ids(corpus.ids, texts)
-    if whole_numbers(corpus.ids) is None:
-        console.say(f"{call.test[0]}: segments have names; --ids writes them too, for references by name")
-    return _by_number(call.test[0], corpus.ids, texts, console)
-
-
 _EMPTY = "nbest score counts an empty line as an empty output, inspect, tune and compare leave such segments out"
 
 
-def _with_ids(ids: Sequence[str], texts: list[str]) -> list[str]:
-    odd = next((name for name in ids if not name.strip() or any(c in name for c in "\t\n\r")), None)
-    if odd is not None:
-        raise CapabilityError(f"--ids cannot write the id {odd!r} before a tab; use --json")
-    return [f"{name}\t{text}" for name, text in zip(ids, texts, strict=True)]
+@dataclass
+class _Lines:
+    """What is chosen, a line a segment, kept until all is chosen."""
 
+    call: Rerank
+    file: IO[bytes] = field(default_factory=lambda: SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115
+    numbers: array[int] = field(default_factory=lambda: array("q"))  # of the segments, where all have some
+    named: bool = False
+    empty: int = 0
 
-def _by_number(path: str, ids: Sequence[str], texts: list[str], console: Console) -> list[str]:
-    """Lines in step with those of references: an empty one for a number that is missing among the ids."""
-    missing, first = gaps(ids)
-    numbers = whole_numbers(ids)
-    if not missing or numbers is None:
-        return texts
-    what = f"{path}: {missing} segments are missing (the first is {first})"
-    if missing > len(ids):
-        console.warn(f"{what}: lines are in the order of the ids, not in step with references; --ids writes the ids")
-        return texts
-    console.warn(f"{what}: empty lines stand for them; {_EMPTY}; --ids writes the others only")
-    begin = first_number(numbers)
-    known = dict(zip(numbers, texts, strict=True))
-    return [known.get(number, "") for number in range(begin, max(numbers) + 1)]
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+
+    def add(self, found: Choice) -> None:
+        """The lines of a block."""
+        ids, texts = found.lists.ids, [" ".join(text.splitlines()) for text in found.texts]
+        self.empty += int((found.chosen < 0).sum())
+        numbers = None if self.named else whole_numbers(ids)
+        self.named = self.named or numbers is None
+        self.numbers.extend(numbers or ())
+        if self.call.as_json:
+            texts = _json_lines(found, texts)
+        elif self.call.ids:
+            odd = next((name for name in ids if not name.strip() or any(c in name for c in "\t\n\r")), None)
+            if odd is not None:
+                raise CapabilityError(f"--ids cannot write the id {odd!r} before a tab; use --json")
+            texts = [f"{name}\t{text}" for name, text in zip(ids, texts, strict=True)]
+        self.file.write("".join(f"{text}\n" for text in texts).encode())
+
+    def write(self, console: Console) -> None:
+        """All lines to the output, those of segments by their numbers in step with references."""
+        path = self.call.test[0]
+        if self.empty and not self.call.as_json:
+            nothing = f"{self.empty} segments have nothing to choose from, and their lines are empty"
+            console.warn(f"{path}: {nothing}; {_EMPTY}")
+        gaps: Iterator[int] = iter(())
+        if not (self.call.as_json or self.call.ids):
+            if self.named:
+                console.say(f"{path}: segments have names; --ids writes them too, for references by name")
+            elif self._missing(console):
+                gaps = self._gaps()
+        self.file.seek(0)
+        with replacing(self.call.output) as output:
+            for line in self.file:
+                output.write(b"\n" * next(gaps, 0))
+                output.write(line)
+
+    def _missing(self, console: Console) -> bool:
+        """Whether empty lines stand for numbers that are missing."""
+        missing = self.numbers[-1] + 1 - first_number(self.numbers) - len(self.numbers) if self.numbers else 0
+        if not missing:
+            return False
+        first = next((i for i, number in enumerate(self.numbers) if i != number), len(self.numbers))
+        what = f"{self.call.test[0]}: {missing} segments are missing (the first is {first})"
+        if missing > len(self.numbers):
+            why = "lines are in the order of the ids, not in step with references; --ids writes the ids"
+            console.warn(f"{what}: {why}")
+            return False
+        console.warn(f"{what}: empty lines stand for them; {_EMPTY}; --ids writes the others only")
+        return True
+
+    def _gaps(self) -> Iterator[int]:
+        """How many numbers are missing before each segment."""
+        before = first_number(self.numbers) - 1
+        for number in self.numbers:
+            yield number - before - 1
+            before = number
 
 
 def _json_lines(found: Choice, texts: list[str]) -> list[str]:

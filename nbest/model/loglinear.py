@@ -104,7 +104,7 @@ class LogLinear:
         """[H] score of each hypothesis. Every weight must find its feature; features without a weight count 0."""
         need_kind("LogLinear.scores", "corpus", corpus, NBest)
         corpus = self.prepare(corpus)
-        self._check_features(corpus)
+        self.check_features(corpus)
         dense = np.array([self.weights.get(name, 0.0) for name in corpus.feature_names])
         scores = _weighted(corpus, dense)
         if corpus.sparse is not None:
@@ -113,8 +113,17 @@ class LogLinear:
             raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
         return scores
 
-    def _check_features(self, corpus: NBest) -> None:
-        """Whether lists have the features of the weights; a sparse one that no hypothesis has may be missing."""
+    def check_features(self, corpus: NBest) -> None:
+        """Complain where lists do not have a feature that is needed."""
+        missing = self.missing(corpus)
+        if missing:
+            raise ParameterError(
+                f"the model has a weight for {missing[0]!r} and these lists do not; "
+                f"{_they_have(corpus.feature_names, missing[0])}"
+            )
+
+    def missing(self, corpus: NBest) -> list[str]:
+        """The weights whose features lists lack; a sparse one that no hypothesis has may be missing."""
         needed = self.weights if self.dense is None else self.dense
         missing = [name for name in needed if name not in corpus.feature_names]
         if missing and corpus.sparse is not None:
@@ -122,11 +131,7 @@ class LogLinear:
             missing = [name for name in missing if name not in known]
             if self.dense is None:
                 missing = _not_sparse(missing, corpus, self.weights)
-        if missing:
-            raise ParameterError(
-                f"the model has a weight for {missing[0]!r} and these lists do not; "
-                f"{_they_have(corpus.feature_names, missing[0])}"
-            )
+        return missing
 
     def _absent(self, forests: Corpus) -> list[str]:
         """The weights whose features are 0 on all edges because the forests do not have them; an error for others.

@@ -1,0 +1,100 @@
+"""Commands over lists in blocks give what they give over the whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nbest.formats.lists import lines
+
+from .conftest import Run
+
+MODEL = {"format": "nbest-model/1", "kind": "loglinear", "weights": {"am": 1.0, "lm": 0.5, "noise": -0.1}}
+
+
+@pytest.fixture
+def both(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """Run a command on whole files, then on files in blocks; both results."""
+    (folder / "m.json").write_text(json.dumps(MODEL))
+
+    def twice(*arguments: str, output: str | None = None) -> tuple[object, object]:
+        got = []
+        for piece in (2**23, 200):
+            monkeypatch.setattr(lines, "PIECE", piece)
+            result = run(*arguments)
+            got.append((result.code, result.out, result.err, (folder / output).read_bytes() if output else b""))
+        return got[0], got[1]
+
+    return twice
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--ids"],
+        ["--json"],
+        ["--decision", "mbr", "--gain", "wer"],
+        ["--decision", "consensus"],
+        ["--decision", "first"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(
+    "lists", ["dev.nbest", "dev.jsonl", "names.nbest", "gaps.nbest", "wide.nbest", "falling.nbest"]
+)
+def test_rerank(options: list[str], lists: str, folder: Path, run: Run, both) -> None:  # type: ignore[no-untyped-def]
+    rows = (folder / "dev.nbest").read_text().splitlines()
+    if lists == "dev.jsonl":
+        run("convert", "dev.nbest", "dev.jsonl")
+    changed = {
+        "names.nbest": [f"u{row}" for row in rows],
+        "gaps.nbest": [row for row in rows if row.split()[0] not in ("3", "4", "7")],
+        "wide.nbest": [f"{37 * int(row.split()[0])} {row.partition(' ')[2]}" for row in rows],
+        "falling.nbest": rows[::-1],
+    }
+    if lists in changed:
+        (folder / lists).write_text("\n".join(changed[lists]) + "\n")
+    whole, blocks = both("rerank", lists, "--model", "m.json", *options, "-o", "out", output="out")
+    assert whole == blocks
+    assert whole[0] == 0
+
+
+def test_rerank_with_a_model_of_other_features(both) -> None:  # type: ignore[no-untyped-def]
+    folder_model = {**MODEL, "weights": {"am": 1.0, "nothing": 2.0}}
+    Path("other.json").write_text(json.dumps(folder_model))
+    whole, blocks = both("rerank", "dev.nbest", "--model", "other.json")
+    assert whole == blocks
+    assert whole[0] == 2
+    assert "a weight for 'nothing' and these lists do not" in whole[2]
+    assert whole[1] == ""
+
+
+def test_rerank_with_sparse_features_that_only_some_blocks_have(folder: Path, both) -> None:  # type: ignore[no-untyped-def]
+    rows = []
+    for i in range(30):
+        some = {"features": {"am": float(i % 3)}, **({"sparse": {"s:x": 1.0}} if i == 20 else {})}
+        rows.append({"hypotheses": [{"text": f"first of {i}", **some}, {"text": "second", "features": {"am": 1.0}}]})
+    (folder / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "m.json").write_text(json.dumps({**MODEL, "weights": {"am": 1.0, "s:x": 2.0, "s:y": 9.0}}))
+    whole, blocks = both("rerank", "some.jsonl", "--model", "m.json", "--json")
+    assert whole == blocks
+    assert whole[0] == 0
+
+
+@pytest.mark.parametrize("target", ["out.jsonl", "out.nbest", "out.jsonl.gz", "-"])
+@pytest.mark.parametrize("options", [[], ["--dedupe", "--top", "3"], ["--refs", "dev.ref"]], ids=" ".join)
+def test_convert(target: str, options: list[str], both) -> None:  # type: ignore[no-untyped-def]
+    whole, blocks = both("convert", "dev.nbest", target, *options, output=None if target == "-" else target)
+    assert whole == blocks
+    assert whole[0] == 0
+
+
+def test_what_is_wrong_at_the_end_leaves_nothing_on_standard_output(folder: Path, both) -> None:  # type: ignore[no-untyped-def]
+    with open(folder / "dev.nbest", "a") as file:
+        file.write("broken\n")
+    for command in (["convert", "dev.nbest", "-"], ["rerank", "dev.nbest", "--decision", "first"]):
+        for result in both(*command):
+            assert (result[0], result[1]) == (2, "")
