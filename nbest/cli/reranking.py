@@ -22,8 +22,8 @@ from nbest.corpus.order import first_number, whole_numbers
 from nbest.decisions import DECISIONS, needs_model, takes
 from nbest.decisions.choose import Choice, choose, decision_of
 from nbest.formats.streams import in_blocks
+from nbest.model.blocks import BlockNames
 from nbest.model.loglinear import LogLinear, load
-from nbest.model.names import Names
 
 _IN_MEMORY = 2**26  # bytes of chosen lines that are kept in memory; more go to a temporary file
 
@@ -62,7 +62,7 @@ class _Reranking:
 
     def lists(self, blocks: Iterable[NBest]) -> None:
         """Of lists, block by block."""
-        names = Names()
+        names = BlockNames()
         with _Lines(self.call) as lines:
             for number, block in enumerate(blocks):
                 if number == 0:

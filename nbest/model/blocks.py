@@ -8,7 +8,7 @@ from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
 
 
-class Names:
+class BlockNames:
     """The features of all blocks so far, with those that a model adds."""
 
     def __init__(self) -> None:
