@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import caching
+from numba.core.runtime import rtsys
 
 from nbest.compute.kernel_stamp import stamp_of
 
+_HASHING = b"_numba_hashsecret_"
 _SUM = hashlib.sha256().digest_size
 
 
@@ -107,7 +109,10 @@ class _SummedFile(caching.IndexDataCacheFile):
     def _load_data(self, name: str) -> Any:
         import pickle
 
-        return pickle.loads(_checked(Path(self._data_path(name)).read_bytes()))
+        data = _checked(Path(self._data_path(name)).read_bytes())
+        if _HASHING in data:  # code that hashes refers to what this module has made known
+            import numba.cpython.hashing  # noqa: F401
+        return pickle.loads(data)
 
 
 def _checked(data: bytes) -> bytes:
@@ -142,8 +147,10 @@ class KernelCache(caching.FunctionCache):
         return *super()._index_key(sig, codegen), _fields(sig)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Without what is needed to compile: Numba would import all it can translate, and parts of SciPy, first."""
+        rtsys.initialize(target_context)
         try:
-            return super().load_overload(sig, target_context)
+            return self._load_overload(sig, target_context)
         except Exception:  # whatever is wrong with kept code: it is compiled again
             return None
 
