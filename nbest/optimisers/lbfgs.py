@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import NbestError
 from nbest.base.types import Floats
 from nbest.compute.blas import ONE_BLAS_THREAD
+from nbest.optimisers.lbfgsb import minimise
 from nbest.optimisers.result import Result
 
 
@@ -27,8 +27,6 @@ def lbfgs(
     gradient entry does, after `iterations`, or when `callback(iteration, weights, value)` returns True.
     Another run from the result's weights resumes.
     """
-    from scipy.optimize import minimize
-
     history: list[dict[str, float]] = []
 
     def checked(weights: Floats) -> tuple[float, Floats]:
@@ -38,17 +36,8 @@ def lbfgs(
         history.append({"value": float(value)})
         return value, gradient
 
-    def after(intermediate_result: Any) -> None:  # the name tells scipy to pass value and point
-        rounds.append(1)
-        if callback is not None and callback(len(rounds), intermediate_result.x, float(intermediate_result.fun)):
-            raise StopIteration
-
-    rounds: list[int] = []
-    options = {"maxiter": iterations, "ftol": tolerance, "gtol": tolerance, "maxfun": 10 * iterations}
     with ONE_BLAS_THREAD:
-        end = minimize(
-            checked, np.asarray(start, np.float64), jac=True, method="L-BFGS-B", options=options, callback=after
-        )
+        end = minimise(checked, start, iterations, tolerance, callback or (lambda *_: False))
     message = end.message if isinstance(end.message, str) else end.message.decode()
     # the line search gives up where rounding hides any further gain: that is convergence for practical purposes
     done = end.status in (0, 99) or (end.status == 2 and "ABNORMAL" in message.upper())
