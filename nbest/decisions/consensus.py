@@ -19,7 +19,7 @@ from nbest.decisions.arguments import check_arguments, need_model
 from nbest.decisions.mbr import check_segments, checked_gamma
 from nbest.decisions.shards import stacked
 from nbest.forests.derivations import forests_of
-from nbest.forests.ngrams import ExpectedCounts, expected_counts
+from nbest.forests.ngrams import ExpectedCounts, expected_counts, expected_counts_of_each
 from nbest.forests.ngrams.completed import clip
 from nbest.forests.ngrams.tokens import retokenised, text_tokens
 from nbest.metrics import BLEU, make_metric, ngrams
@@ -56,8 +56,20 @@ def consensus(
     stats = expected_stats(
         model, corpus, forests=forests, gain=gain, order=order, gamma=gamma, threads=threads, progress=progress
     )
+    return _chosen(stats, corpus)
+
+
+def _chosen(stats: Floats, corpus: NBest) -> Ints:
     values = BLEU(max_ngram_order=(stats.shape[1] - 2) // 2).smooth(list(stats.T))
     return segments.argmax(np.asarray(values), corpus.offsets)
+
+
+def consensus_of_each(
+    model: LogLinear, corpus: NBest, gammas: Sequence[float], gain: BLEU, forests: Forests | None
+) -> list[Ints]:
+    """What `consensus` chooses at each gamma; n-grams are looked for once."""
+    stats = _mapped(_Expected(model, gain, gain.max_ngram_order, tuple(gammas), Told()), corpus, forests)
+    return [_chosen(stats[:, at], corpus) for at in range(len(gammas))]
 
 
 def expected_stats(
@@ -85,23 +97,25 @@ def expected_stats(
     check_count("'order' of consensus", order, 1, LONGEST)
     if corpus.texts is None:
         raise CapabilityError("consensus needs the texts of the hypotheses and these lists carry none")
-    lists = corpus.shards()
-    trees: Sequence[Forests | None] = [None] * len(lists)
     if forests is not None:
         check_segments("consensus", corpus, forests)
-        trees = forests.shards()
-    work = _Expected(model, metric, order, gamma, Told(progress))
+    return _mapped(_Expected(model, metric, order, (gamma,), Told(progress)), corpus, forests, threads)[:, 0]
+
+
+def _mapped(work: _Expected, corpus: NBest, forests: Forests | None, threads: int | None = None) -> Floats:
+    lists = corpus.shards()
+    trees: Sequence[Forests | None] = [None] * len(lists) if forests is None else forests.shards()
     return stacked(work, list(zip(lists, trees, strict=True)), executor_of(threads))
 
 
 @dataclass(frozen=True)
 class _Expected:
-    """The statistics of a shard of lists, and the forests that they were read from if there are any."""
+    """Statistics [H, gammas, 2 + 2K] of a shard of lists, and of the forests they were read from if there are any."""
 
     model: LogLinear
     metric: BLEU
     order: int
-    gamma: float
+    gammas: tuple[float, ...]
     told: Told
 
     def __call__(self, shard: tuple[NBest, Forests | None]) -> Floats:
@@ -112,16 +126,21 @@ class _Expected:
         else:
             words, evidence = _from_forests(corpus, forests, self.metric)
             scores = self.model.edge_scores(forests)
-        out = np.empty((corpus.hypotheses, 2 + 2 * self.order))
-        out[:, 0] = words.lengths()
-        out[:, 2 + self.order :] = ngrams.ngram_totals(words.lengths(), self.order)
+        out = np.empty((corpus.hypotheses, len(self.gammas), 2 + 2 * self.order))
+        out[:, :, 0] = words.lengths()[:, None]
+        out[:, :, 2 + self.order :] = ngrams.ngram_totals(words.lengths(), self.order)[:, None]
         for low, high in _parts(evidence.forest_edges):
             edges = evidence.forest_edges[[low, high]]
             part = evidence if high - low == len(evidence) else evidence.select(np.arange(low, high))
-            found = expected_counts(part, self.gamma * scores[edges[0] : edges[1]], self.order)
-            _fill(out, corpus.offsets[low : high + 1], words, found)
+            for at, found in enumerate(self._counts(part, scores[edges[0] : edges[1]])):
+                _fill(out[:, at], corpus.offsets[low : high + 1], words, found)
             self.told(high - low)
         return out
+
+    def _counts(self, part: Forests, scores: Floats) -> list[ExpectedCounts]:
+        if len(self.gammas) == 1:
+            return [expected_counts(part, self.gammas[0] * scores, self.order)]
+        return expected_counts_of_each(part, scores, self.gammas, self.order)
 
 
 def _texts(corpus: NBest) -> Texts:

@@ -9,7 +9,7 @@ from nbest.base.types import Ints
 from nbest.corpus import prune
 from nbest.corpus.contract import Corpus
 from nbest.decisions.chosen import best_lists
-from nbest.decisions.consensus import consensus
+from nbest.decisions.consensus import consensus_of_each
 from nbest.forests.ngrams.annotation import annotate
 from nbest.forests.ngrams.tokens import retokenised
 from nbest.metrics import BLEU, External
@@ -45,7 +45,7 @@ def decision_gamma(model: LogLinear, corpus: Corpus) -> float:
             forests = annotate(plain, gain.max_ngram_order, limit=_LARGEST)
     except CapabilityError:
         return 1.0
-    values = np.array([lists.score(consensus(model, lists, forests=forests, gain=gain, gamma=g)) for g in _GAMMAS])
+    values = np.array([lists.score(choice) for choice in consensus_of_each(model, lists, _GAMMAS, gain, forests)])
     signed = values if metric.higher_is_better else -values
     good = signed >= signed.max() - _NEAR * abs(signed.max())
     return float(_GAMMAS[int(good.argmax())])

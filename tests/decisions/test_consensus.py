@@ -14,7 +14,7 @@ from strategies import text_lists
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import Forests, NBest, Texts
 from nbest.decisions import DECISIONS, consensus, mbr
-from nbest.decisions.consensus import expected_stats
+from nbest.decisions.consensus import consensus_of_each, expected_stats
 from nbest.forests.derivations import Derivations, forests_of
 from nbest.metrics import BLEU, WER
 from nbest.model.loglinear import LogLinear
@@ -215,3 +215,12 @@ def test_bad_arguments_are_refused() -> None:
         consensus(model, replace(corpus, texts=None, stats=None, metric=None))
     with pytest.raises(ParameterError, match="read the lists out of these forests"):
         consensus(model, corpus, forests=toy_forests(1))
+
+
+@settings(deadline=None, max_examples=50)
+@given(text_lists(segments=4), st.booleans())
+def test_consensus_of_each_gamma_is_that_of_one(corpus: NBest, as_forests: bool) -> None:
+    gammas = (0.25, 1.0, 64.0)
+    forests = forests_of(corpus) if as_forests else None
+    for gamma, choice in zip(gammas, consensus_of_each(MODEL, corpus, gammas, PLAIN, forests), strict=True):
+        assert choice.tolist() == consensus(MODEL, corpus, forests=forests, gain=PLAIN, gamma=gamma).tolist()

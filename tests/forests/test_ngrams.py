@@ -20,6 +20,7 @@ from nbest.forests.ngrams import (
     completed,
     edge_ngrams,
     expected_counts,
+    expected_counts_of_each,
     ngram_stats,
     reference_ngrams,
 )
@@ -188,6 +189,20 @@ def test_expected_counts(seed: int, lattices: bool, order: int) -> None:
                     wanted[g] += p * count
         assert got == pytest.approx(wanted, abs=1e-9)
         assert found.totals[i] == pytest.approx(totals, abs=1e-9)
+
+
+@pytest.mark.parametrize("lattices", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_expected_counts_of_each_gamma_are_those_of_one(seed: int, lattices: bool) -> None:
+    forests = toy_forests(seed, lattices=lattices, limit=80)
+    scores = np.random.default_rng(seed).normal(size=forests.edges)
+    gammas = (0.25, 1.0, 7.0)
+    for gamma, found in zip(gammas, expected_counts_of_each(forests, scores, gammas, 3), strict=True):
+        alone = expected_counts(forests, gamma * scores, 3)
+        assert found.counts.tolist() == alone.counts.tolist()
+        assert found.totals.tolist() == alone.totals.tolist()
+        assert found.ngrams.words.tolist() == alone.ngrams.words.tolist()
+        assert found.ngrams.offsets.tolist() == alone.ngrams.offsets.tolist()
 
 
 def test_expected_counts_of_lists_are_sums_over_hypotheses() -> None:

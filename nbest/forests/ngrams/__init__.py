@@ -18,7 +18,7 @@ from nbest.compute import segments
 from nbest.compute.parallel import each
 from nbest.corpus import Forests
 from nbest.forests.ngrams.annotation import LIMIT, annotate, annotate_tracked, check_order, check_tails, word_edges
-from nbest.forests.ngrams.completed import collect, node_states, orders_of, reference_rows
+from nbest.forests.ngrams.completed import collect, expected, node_states, orders_of, reference_rows
 from nbest.forests.ngrams.tokens import reference_tokens, retokenised
 from nbest.forests.posteriors import checked_scores, posteriors
 from nbest.metrics import BLEU
@@ -170,6 +170,25 @@ def expected_counts(
     totals = segments.sums(_counts(parts, order) * posterior[:, None], forests.forest_edges)
     counts = np.concatenate([np.zeros(0), *(part[5] for part in parts)])
     return ExpectedCounts(_numbered([part[:2] for part in parts]), counts, totals)
+
+
+def expected_counts_of_each(
+    forests: Forests, scores: Floats, gammas: Sequence[float], order: int = 4, *, threads: int | None = None
+) -> list[ExpectedCounts]:
+    """`expected_counts` at each gamma times the scores, the same bits: what edges complete is looked for once.
+
+    Memory: for the n-grams of all edges.
+    """
+    scores = checked_scores(forests, scores)
+    forests, origin = annotate_tracked(forests, order, threads=threads)
+    edges = edge_ngrams(forests, order, threads=threads)
+    out = []
+    for gamma in gammas:
+        posterior = posteriors(forests, (gamma * scores)[origin], threads).edges
+        totals = segments.sums(edges.counts * posterior[:, None], forests.forest_edges)
+        counts = expected(forests.forest_edges, edges.event_offsets, edges.events, edges.ngrams.offsets, posterior)
+        out.append(ExpectedCounts(edges.ngrams, counts, totals))
+    return out
 
 
 def _collected(

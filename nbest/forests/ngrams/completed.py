@@ -171,6 +171,18 @@ def collect(edge_starts, edges, states, order, known, growing, weights):
 
 
 @kernel
+def expected(forest_edges, event_offsets, events, ngram_offsets, weights):
+    """[G] sum of the weights of the edges [E] that complete each n-gram, by their events: what `collect` adds up."""
+    totals = np.zeros(ngram_offsets[-1])
+    for i in range(len(forest_edges) - 1):
+        own = totals[ngram_offsets[i] : ngram_offsets[i + 1]]
+        for e in range(forest_edges[i], forest_edges[i + 1]):
+            for k in range(event_offsets[e], event_offsets[e + 1]):
+                own[events[k]] += weights[e]
+    return totals
+
+
+@kernel
 def _derives(tails, need):
     for t in tails:
         if need[t] < 0:
