@@ -112,7 +112,8 @@ class _Run:
         limited = self.evaluations > most or rounds >= iterations
         status = 99 if halted else 0 if what == _DONE else 1 if limited else 2
         message = _SAID.get(_HALT if halted else why, "ABNORMAL: " if what == _ABNORMAL else f"STOP: {what}, {why}")
-        return End(self.x, float(self.value), rounds, self.evaluations, status, message)
+        value = float(self.value)
+        return End(x=self.x, fun=value, nit=rounds, nfev=self.evaluations, status=status, message=message)
 
 
 def _by_scipy(function: Function, start: Floats, iterations: int, tolerance: float, callback: Callback) -> Any:
