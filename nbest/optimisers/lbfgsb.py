@@ -61,10 +61,10 @@ def minimise(function: Function, start: Floats, iterations: int, tolerance: floa
     found = routine()
     if found is None:
         return _by_scipy(function, start, iterations, tolerance, callback)
-    return _Run(found, function, start, tolerance).end(iterations, callback)
+    return _Descent(found, function, start, tolerance).end(iterations, callback)
 
 
-class _Run:
+class _Descent:
     """The arrays that the routine works in, and what it is called with."""
 
     def __init__(self, routine: Any, function: Function, start: Floats, tolerance: float) -> None:
