@@ -34,10 +34,11 @@ def apart(
     function: Callable[[T], R],
     items: Iterable[T],
     *,
+    most: int | None = None,
     told: Callable[[], Any] | None = None,
     forking: bool = True,
 ) -> list[R]:
-    """`[function(x) for x in items]`, in order, on several processes, of which this is one.
+    """`[function(x) for x in items]`, in order, on several processes (at most `most`), of which this is one.
 
     On threads where no process can be forked, or none is to be (accelerators do not survive it). `told` is called here,
     after each item. What a function leaves in objects may stay in its process: it has to return all that is wanted,
@@ -45,7 +46,7 @@ def apart(
     """
     items = list(items)
     free = parallel.thread_count(None)
-    workers = min(free, len(items))
+    workers = min(free, len(items), most or free)
     if workers > 1 and forking and can_fork() and len(items) <= _PIPE:
         return parallel.sharing(free // workers, _Flock(function, items, workers - 1, told).run)
 
@@ -55,7 +56,7 @@ def apart(
             told()
         return result
 
-    return parallel.each(one, items)
+    return parallel.each(one, items, workers)
 
 
 def can_fork() -> bool:

@@ -29,7 +29,7 @@ R = TypeVar("R")
 wanted: ContextVar[int | None] = ContextVar("wanted", default=None)
 """How many threads are used where a call does not say it; None for all cores."""
 
-_GRAIN = 400_000.0  # multiply-adds from which on a thread is worth waking: some 100 us
+_GRAIN = 800_000.0  # multiply-adds from which on a thread is worth waking: some 100 us
 
 told: ContextVar[Callable[[int], None]] = ContextVar("told", default=lambda more: None)
 """Who is told how many more hypotheses are measured, by metrics that take long."""
