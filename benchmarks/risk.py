@@ -19,10 +19,13 @@ import nbest
 from benchmarks.lists import best_of, files
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel, segments
+from nbest.compute.executors import Threads, using
 from nbest.compute.jets import expand
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import NBest
 from nbest.objectives import Risk, Shard, value_and_gradient
+from nbest.objectives.backends import NUMBA
+from nbest.objectives.moments import Blocked
 from nbest.trainers.problem import prepare
 
 _BIG = (10_000, 1_000, 14)  # segments, hypotheses of each, features
@@ -55,8 +58,9 @@ def _value_and_gradient(corpus: NBest) -> None:
         kind, near = ("float32", 2e-5) if single else ("float64", 1e-9)
         for threads in (1, 2):
             shard = Shard(corpus, problem.scale, problem.metric.losses(problem.stats), single=single)
-            risk = Risk(problem.metric, threads=threads)
-            ours, found = best_of(lambda risk=risk, shard=shard: value_and_gradient(risk, weights, [shard], 1), 30)  # type: ignore[misc]
+            risk = Risk(problem.metric)
+            with using(Threads(threads)):
+                ours, found = best_of(lambda risk=risk, shard=shard: value_and_gradient(risk, weights, [shard]), 30)  # type: ignore[misc]
             _assert_equal(found, expected, near)
             said = f"{plain / ours:.1f} times slower: NumPy ({plain * 1e3:.1f} ms)"
             if torch is not None:
@@ -156,7 +160,8 @@ def _large() -> None:
     weights = np.random.default_rng(2).normal(0, 0.3, _BIG[2])
     shard = Shard(corpus, np.ones(_BIG[2]), np.zeros(corpus.hypotheses))
     begin = time.perf_counter()
-    blocked = shard.blocked
+    blocked = NUMBA._laid_out(shard)
+    assert isinstance(blocked, Blocked)
     laid = time.perf_counter() - begin
     # both passes read features and statistics; the first writes p and log p, the second reads p and writes shares
     moved = 2 * (blocked.columns.nbytes + blocked.stats.nbytes) + 2 * 8 * corpus.hypotheses + 2 * 8 * corpus.hypotheses
@@ -164,11 +169,11 @@ def _large() -> None:
     held = f"features {blocked.columns.nbytes / 1e6:.0f} MB {blocked.columns.dtype}"
     held += f", statistics {blocked.stats.nbytes / 1e6:.0f} MB {blocked.stats.dtype}"
     print(f"{size}: {held}, laid out in {laid:.1f} s; {moved / 1e9:.2f} GB moved by a value and gradient")
-    found = []
+    found, risk = [], Risk(nbest.BLEU(tokenize="none"))
     for threads in (1, 2):
         rates = _bandwidth(threads)
-        risk = Risk(nbest.BLEU(tokenize="none"), threads=threads)
-        seconds, result = best_of(lambda risk=risk: value_and_gradient(risk, weights, [shard], 1), 5)  # type: ignore[misc]
+        with using(Threads(threads)):
+            seconds, result = best_of(lambda: value_and_gradient(risk, weights, [shard]), 5)
         found.append(result)
         rate = moved / seconds / 1e9
         shares = ", ".join(f"{rate / peer:.0%} of {name} ({peer:.1f} GB/s)" for name, peer in rates.items())
@@ -205,7 +210,7 @@ def _check_part(corpus: NBest, weights: Floats) -> None:
     """The first hundred lists by plain NumPy."""
     part = corpus.select(range(100))
     shard = Shard(part, np.ones(len(weights)), np.zeros(part.hypotheses))
-    found = value_and_gradient(Risk(nbest.BLEU(tokenize="none")), weights, [shard], 1)
+    found = value_and_gradient(Risk(nbest.BLEU(tokenize="none")), weights, [shard])
     wide = replace(part, features=np.asarray(part.features, np.float64))
     _assert_equal(found, _plain(wide, np.ones(len(weights)), weights), 2e-5)
 
