@@ -7,7 +7,25 @@ all that is multiplied here, threads of the BLAS only wait for each other.
 from __future__ import annotations
 
 import threading
+from functools import cache
+from importlib.machinery import ExtensionFileLoader, PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 from typing import Any
+
+
+@cache
+def scipy_part(name: str) -> Any:
+    """A compiled module of SciPy by itself: packages that it is in are not imported. None where there is none."""
+    import scipy
+
+    *folders, _ = name.split(".")
+    spec = PathFinder.find_spec(f"scipy.{name}", [str(Path(scipy.__file__).parent.joinpath(*folders))])
+    if spec is None or not isinstance(spec.loader, ExtensionFileLoader):
+        return None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class _OneBlasThread:
@@ -23,6 +41,7 @@ class _OneBlasThread:
         with self._lock:
             self._users += 1
             if self._users == 1:
+                scipy_part("optimize._lbfgsb")  # SciPy has a BLAS of its own, which must be there to be told
                 self._limit = threadpool_limits(limits=1, user_api="blas")
 
     def __exit__(self, *error: object) -> None:

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import stat
+import sys
 import tempfile
 from functools import cache, cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from numba.core import caching
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 
 from nbest.compute.kernel_stamp import stamp_of
@@ -98,8 +102,6 @@ class _SummedFile(caching.IndexDataCacheFile):
             return {}
 
     def _unpacked_index(self) -> Any:
-        import pickle
-
         with open(self._index_path, "rb") as file:
             if pickle.load(file) != self._version:
                 return {}
@@ -107,12 +109,33 @@ class _SummedFile(caching.IndexDataCacheFile):
         return overloads if stamp == self._source_stamp else {}
 
     def _load_data(self, name: str) -> Any:
-        import pickle
-
         data = _checked(Path(self._data_path(name)).read_bytes())
         if _HASHING in data:  # code that hashes refers to what this module has made known
             import numba.cpython.hashing  # noqa: F401
-        return pickle.loads(data)
+        return _Unpickler(BytesIO(data)).load()
+
+
+class _Unpickler(pickle.Unpickler):
+    """Where machine code has parts of other modules in it, these are not imported, as Numba does: it never asks them.
+
+    Most kernels have parts of `numba.np.arraymath`, which imports `scipy.linalg`.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == (_rebuild_env.__module__, _rebuild_env.__name__):
+            return _environment
+        return super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Environment:
+    """Numba's `_rebuild_env`, without the import."""
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found
+    return found
 
 
 def _checked(data: bytes) -> bytes:

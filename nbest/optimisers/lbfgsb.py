@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nbest.base.types import Floats
+from nbest.compute.blas import scipy_part
 
 Function = Callable[[Floats], tuple[float, Floats]]
 Callback = Callable[[int, Floats, float], bool]
@@ -42,17 +39,9 @@ class End:
     message: str
 
 
-@cache
 def routine() -> Any:
     """The routine of the SciPy that is installed; None where it is called otherwise than we know."""
-    import scipy
-
-    spec = PathFinder.find_spec("scipy.optimize._lbfgsb", [str(Path(scipy.__file__).parent / "optimize")])
-    if spec is None or spec.loader is None or (spec.origin or "").endswith(".py"):
-        return None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = getattr(module, "setulb", None)
+    found = getattr(scipy_part("optimize._lbfgsb"), "setulb", None)
     return found if getattr(found, "__doc__", "") == _CALL else None
 
 
