@@ -12,6 +12,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.testing import toy_lists
+from nbest.trainers import MERT, TRAINERS
 from nbest.trainers.sparse.base import Rounds, sparse_lists
 
 
@@ -120,3 +121,16 @@ def test_dense_features_that_never_differ_beside_sparse_ones() -> None:
     constant = replace(corpus, features=np.ones_like(corpus.features))
     lists = sparse_lists(constant, "a trainer")
     assert not any(lists.base_weights.values())
+
+
+@pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["msr", "msr2", "boosting", "perceptron", "mira", "pro", "lowdim"])
+def test_the_search_for_a_base_model_is_told_as_progress(name: str) -> None:
+    """MERT tells of all of its starts and hops; a trainer tells of its own rounds afterwards."""
+    corpus = toy_lists(5) if name == "lowdim" else mixed(5)
+    expected: list[tuple[int, int]] = []
+    MERT(threads=1, progress=lambda *call: expected.append(call)).fit(toy_lists(5))
+    told: list[tuple[int, int]] = []
+    trainer = TRAINERS[name](threads=1, progress=lambda *call: told.append(call))
+    trainer.fit(corpus)
+    assert told[: len(expected)] == expected

@@ -187,6 +187,7 @@ class _Space:
         self.blocks = 0
         self.worst = np.inf  # residual at the last restart
         self.tight = max(_TIGHTER * solver.tolerance, 1e-14)
+        self.exactness = self.tight  # of the next solves
 
     def search(self, start: Directions | None) -> Directions:
         k, width = self.k, min(self.solver.block, self.size)
@@ -210,10 +211,19 @@ class _Space:
             if self.V.shape[1] + width > limit:
                 self.restart(turn[:, : k + width], float(norms.max(initial=0.0)))
             before = self.V.shape[1]
+            self.relax(norms, missing)
             self.add(fresh[:, open_[:width]] if len(open_) else fresh[:, :width])
             if self.V.shape[1] == before:
                 return self.best(float(norms.max(initial=0.0)))  # the space is closed: these are all there are
         return self.best(float(norms.max(initial=0.0)), "limit")
+
+    def relax(self, norms: Floats, missing: int) -> None:
+        """How exact the next solves are: what is added now moves the directions by no more than their residuals.
+
+        Never less exact than the directions: errors would add up in those that are found already.
+        """
+        worst = 1.0 if missing > 0 else min(float(norms.max(initial=0.0)), 1.0)
+        self.exactness = min(self.tight / max(worst, _TIGHTER), max(self.solver.tolerance, self.tight))
 
     def ritz(self) -> tuple[Floats, Floats]:
         """Ritz values by falling size, and their vectors in terms of the basis."""
@@ -244,7 +254,7 @@ class _Space:
             part = fresh[:, low : low + width]
             guess = None if start is None else start[:, low : low + width]
             rights = self.x.view.turned_times(self.targets.times(part))
-            solved = self.x.solve(rights, guess, tolerance=self.tight)
+            solved = self.x.solve(rights, guess, tolerance=self.exactness)
             image = self.targets.turned_times(self.x.view.times(solved))
             self.blocks += 1
             self.V, self.P = np.hstack([self.V, part]), np.hstack([self.P, solved])
@@ -271,7 +281,7 @@ class _Space:
         """
         self.V, self.CV, self.GV, self.P = (part @ turn for part in (self.V, self.CV, self.GV, self.P))
         if worst > self.worst / 2:
-            vectors, guess = self.V, self.P
+            vectors, guess, self.exactness = self.V, self.P, self.tight
             self.V, self.CV, self.GV, self.P = (part[:, :0] for part in (self.V, self.CV, self.GV, self.P))
             self.add(vectors, guess)
         self.worst = worst

@@ -82,7 +82,7 @@ class MaxCoBLEU(Trainer):
 
     def _start(self, corpus: Corpus) -> dict[str, float] | None:
         if isinstance(self.start, str):
-            return dict(MERT(seed=self.seed).fit(corpus).weights)
+            return dict(MERT(seed=self.seed, progress=self.progress).fit(corpus).weights)
         return self.start
 
     def _run(

@@ -134,7 +134,7 @@ class LowDim(Trainer):
         telling = [name for name, scale in zip(names, within_scale(corpus), strict=True) if scale > 0]
         if len(telling) < 2:
             return {name: float(name in telling) for name in names}
-        return dict(MERT().fit(replace(corpus, sparse=None, sparse_names=())).weights)
+        return dict(MERT(progress=self.progress).fit(replace(corpus, sparse=None, sparse_names=())).weights)
 
     def choose_w(
         self, corpus: NBest, names: Names, directions: Directions, base: Mapping[str, float]

@@ -122,7 +122,7 @@ def fit_online(
     Cost: a pass over the matrix a round, and another to score it.
     """
     name = type(trainer).__name__
-    lists = sparse_lists(corpus, name, heldout, start=trainer.start, dense=trainer.dense)
+    lists = sparse_lists(corpus, name, heldout, start=trainer.start, dense=trainer.dense, progress=trainer.progress)
     rows = informative(lists)
     tried = _base_weights(trainer, lists, spreads)
     judge, taught, label = judge_of(trainer.seed, lists, rows, heldout)

@@ -73,7 +73,7 @@ class PRO(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        lists = sparse_lists(corpus, "PRO", heldout, start=self.start, dense=self.dense)
+        lists = sparse_lists(corpus, "PRO", heldout, start=self.start, dense=self.dense, progress=self.progress)
         rows = informative(lists)
         judge, taught, label = judge_of(self.seed, lists, rows, heldout)
         tried = VARIANCES if self.variance is None and label != "dev" else (self.variance or 1.0,)

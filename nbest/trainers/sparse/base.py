@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -111,15 +111,16 @@ def sparse_lists(
     *,
     start: Mapping[str, float] | None = None,
     dense: bool | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> SparseLists:
     """Check that lists can be trained on, and lay them out.
 
     `start` are the weights of the base model. Without: 1 for the only dense feature beside sparse ones, several are
     tuned by MERT, none where there are no sparse ones. `dense`: whether weights of dense features are learnt as well;
-    None: only where there are no sparse ones.
+    None: only where there are no sparse ones. `progress` is told of the search for the base model, if there is one.
     """
     problem = prepare(corpus, trainer, heldout, sparse=True, sparse_scale=False)
-    base = _base(problem, start)
+    base = _base(problem, start, progress)
     width = len(corpus.feature_names) if (dense or (dense is None and corpus.sparse is None)) else 0
     moving = [d for d in range(width) if problem.scale[d] > 0]
     names = [corpus.feature_names[d] for d in moving]
@@ -136,7 +137,9 @@ def sparse_lists(
     )
 
 
-def _base(problem: Problem[NBest], start: Mapping[str, float] | None) -> dict[str, float]:
+def _base(
+    problem: Problem[NBest], start: Mapping[str, float] | None, progress: Callable[[int, int], None] | None
+) -> dict[str, float]:
     corpus = problem.corpus
     names = (*corpus.feature_names, *corpus.sparse_names)
     if start is not None:
@@ -151,7 +154,7 @@ def _base(problem: Problem[NBest], start: Mapping[str, float] | None) -> dict[st
         return dict.fromkeys(corpus.feature_names, 0.0)
     if len(corpus.feature_names) < 2:
         return dict.fromkeys(corpus.feature_names, 1.0)
-    return dict(MERT().fit(corpus.without_sparse()).weights)
+    return dict(MERT(progress=progress).fit(corpus.without_sparse()).weights)
 
 
 def _base_scores(corpus: NBest, weights: Mapping[str, float], dense: Sequence[str]) -> Floats:

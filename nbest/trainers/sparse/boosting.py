@@ -67,7 +67,7 @@ class Boosting(Trainer):
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
-        lists = sparse_lists(corpus, "Boosting", heldout, start=self.start, dense=self.dense)
+        lists = sparse_lists(corpus, "Boosting", heldout, start=self.start, dense=self.dense, progress=self.progress)
         lists, self.result_ = self._learn(lists, heldout)
         return lists.finish(self, self.result_.weights, heldout)
 

@@ -76,7 +76,7 @@ class MSR(Trainer):
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; held-out ones choose the number of steps."""
         limit = self.limit or (_LIMIT if heldout is None else _LIMIT_HELD)
-        lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start)
+        lists = sparse_lists(corpus, type(self).__name__, heldout, start=self.start, progress=self.progress)
         run = _MsrRun(self, lists, heldout, limit)
         values, self.result_ = run.values(), run.result()
         return lists.finish(self, values, heldout)
