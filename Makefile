@@ -10,7 +10,7 @@ SPREAD := -n auto --maxprocesses 4 --dist loadfile  # a process a core, each tak
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,arrow]"
 	touch $(STAMP)
 
 demo: $(STAMP)

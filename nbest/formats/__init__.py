@@ -22,6 +22,8 @@ FORMATS: Registry[Format] = Registry(
     {  # in the order they are tried: the surest first
         "jsonl": "jsonl:FORMAT",
         "store": "store:FORMAT",
+        "parquet": "parquet:FORMAT",
+        "arrow": "arrow:FORMAT",
         "fairseq": "fairseq:FORMAT",
         "espnet": "espnet:FORMAT",
         "kaldi": "kaldi:FORMAT",

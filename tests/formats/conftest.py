@@ -34,3 +34,13 @@ def complaint(tmp_path: Path, reading: Callable[..., NBest]) -> Callable[..., st
         return str(caught.value).replace(str(tmp_path) + "/", "")
 
     return read
+
+
+@pytest.fixture(autouse=True)
+def _installed(request: pytest.FixtureRequest) -> None:
+    """Formats that need a module which is not there are skipped, and the reason says so."""
+    call = getattr(request.node, "callspec", None)
+    for value in call.params.values() if call else ():
+        format = FORMATS.get(value) if isinstance(value, str) else value
+        if needs := getattr(format, "needs", ""):
+            pytest.importorskip(needs, reason=f"{needs} is not installed")

@@ -25,6 +25,7 @@ STREAMED = [name for name, format in FORMATS.items() if format.stream is not Non
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PIECE", 100)
+    monkeypatch.setattr("nbest.formats.lists.table_files.BATCH", 4)
 
 
 def _lists(seed: int, segments: int = 12) -> NBest:

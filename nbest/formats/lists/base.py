@@ -41,6 +41,7 @@ class Format:
     summary: str
     directory: bool = False  # the path is a directory or a prefix of several files
     binary: bool = False
+    needs: str = ""  # a module that is not installed with nbest
     stream: Callable[..., Iterator[NBest]] | None = None
     write_blocks: Callable[..., None] | None = None
     keeps: frozenset[str] = frozenset()

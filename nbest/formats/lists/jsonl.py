@@ -97,7 +97,7 @@ def numbers_of(path: str | Path, line: int, key: str, value: Any) -> dict[str, f
     return {name: need_number(path, line, f"feature {name!r}", number) for name, number in given.items()}
 
 
-def check_keys(path: str | Path, line: int, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def check_keys(path: str | Path, line: int | None, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
     """Complain of a key that looks like a misspelt one."""
     for key in given.keys() - set(known):
         near = get_close_matches(key, known, n=1, cutoff=0.8)

@@ -1,0 +1,91 @@
+"""Formats of files that hold a table, one hypothesis a row: how they are read, streamed and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from nbest.base.errors import FormatError
+from nbest.base.files import read_bytes
+from nbest.base.inputs import Input, Progress
+from nbest.corpus import NBest
+from nbest.formats.lists.base import Format
+from nbest.formats.lists.lines import PIECE
+from nbest.formats.lists.table_writer import write_tables
+from nbest.formats.lists.tables import NEEDS, blocks_of, complaints, lists_of, need_arrow
+
+BATCH = 1 << 16
+"""Rows that are read at once."""
+
+
+def table_format(
+    name: str,
+    magic: bytes,
+    batches: Callable[[Any, int], Iterator[tuple[Any, int, int]]],
+    open_writer: Callable[[Any, Any], Any],
+    **described: Any,
+) -> Format:
+    """A format whose files begin with `magic`.
+
+    `batches(file, size)` gives record batches of this many rows or more, and how much was read with each, of how much;
+    `open_writer(sink, schema)` what tables are written to.
+    """
+
+    def read(path: str | Path, *, data: bytes | None = None) -> NBest:
+        need_arrow(name)
+        return lists_of(path, pieces(path, _in_memory(path, read_bytes(path) if data is None else data, magic)))
+
+    def stream(path: str | Path, *, source: Input | None = None, progress: Progress | None = None) -> Iterator[NBest]:
+        need_arrow(name)
+        yield from blocks_of(path, pieces(path, _opened(path, source or Input(path), magic), progress))
+
+    def pieces(path: str | Path, file: Any, progress: Progress | None = None) -> Iterator[Any]:
+        with complaints(path):
+            for batch, done, total in batches(file, BATCH):
+                for low in range(0, batch.num_rows, BATCH):
+                    yield batch.slice(low, BATCH)
+                if progress is not None:
+                    progress(done, total)
+
+    def write(corpus: NBest, path: str | Path) -> None:
+        write_blocks([corpus], path)
+
+    def write_blocks(blocks: Iterable[NBest], path: str | Path) -> None:
+        need_arrow(name)
+        write_tables(blocks, path, name, open_writer)
+
+    return Format(
+        name=name,
+        read=read,
+        write=write,
+        stream=stream,
+        write_blocks=write_blocks,
+        sniff=lambda path, head: head.startswith(magic),
+        binary=True,
+        needs=NEEDS,
+        keeps=frozenset({"ids", "features", "sparse", "references", "sources", "ragged", "empty"}),
+        **described,
+    )
+
+
+def _opened(path: str | Path, source: Input, magic: bytes) -> Any:
+    """The file itself where it is one, else what it holds, unpacked."""
+    import pyarrow as pa
+
+    if str(path) != "-" and Path(path).is_file():
+        with open(path, "rb") as file:
+            plain = file.read(len(magic)) == magic
+        if plain:
+            return pa.OSFile(str(path), "rb")
+    return _in_memory(path, b"".join(source.pieces(PIECE)), magic)
+
+
+def _in_memory(path: str | Path, data: bytes, magic: bytes) -> Any:
+    import pyarrow as pa
+
+    if not data.strip():
+        raise FormatError(path, None, "the file is empty; expected a table")
+    if not data.startswith(magic):
+        raise FormatError(path, None, f"expected a file that begins with {magic.decode()}")
+    return pa.BufferReader(data)

@@ -1,0 +1,115 @@
+"""Lists as tables of Arrow, one hypothesis a row: what writers of Parquet and Arrow files share."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from nbest.base.errors import CapabilityError
+from nbest.base.files import replacing
+from nbest.base.types import Ints
+from nbest.compute import segments
+from nbest.corpus import NBest
+from nbest.formats.lists.tables import OWN
+
+
+def write_tables(blocks: Iterable[NBest], path: str | Path, name: str, open_writer: Callable[[Any, Any], Any]) -> None:
+    """Write blocks as they come to what `open_writer(sink, schema)` gives; the first says which columns there are."""
+    writer = schema = None
+    with replacing(path) as file, ExitStack() as open_ones:
+        for corpus in blocks:
+            table = table_of(corpus, name)
+            if writer is None:
+                schema = table.schema
+                writer = open_ones.enter_context(closing(open_writer(_Sink(file), schema)))
+            elif table.schema != schema:
+                raise CapabilityError(
+                    f"format {name} holds the same columns in all rows, and those of segment {corpus.ids[0]!r} are not "
+                    f"those of the first: {', '.join(table.schema.names)}; write jsonl"
+                )
+            writer.write(table)
+
+
+class _Sink(io.RawIOBase):
+    """A file that is only written to, and counts: pipes and packed files do not tell where they are."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.count = file, 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.count
+
+    def write(self, data: Any) -> int:
+        self.file.write(data)
+        self.count += len(data)
+        return len(data)
+
+
+def table_of(corpus: NBest, name: str) -> Any:
+    """One row a hypothesis, and one for each segment without any."""
+    import pyarrow as pa
+
+    taken = next((each for each in corpus.feature_names if each in OWN), None)
+    if taken is not None:
+        raise CapabilityError(f"format {name} has a column {taken!r} of its own; rename the feature that is called so")
+    counts = np.maximum(corpus.lengths, 1)
+    owners = pa.array(np.repeat(np.arange(len(corpus)), counts))
+    rows = _hypotheses(corpus, counts)
+    columns: dict[str, Any] = {"id": pa.array(map(_clean, corpus.ids), pa.string()).take(owners)}
+    if corpus.sources is not None:
+        columns["source"] = pa.array(map(_clean, corpus.sources), pa.string()).take(owners)
+    if corpus.references is not None:
+        lists = [list(map(_clean, each)) for each in corpus.references]
+        columns["references"] = pa.array(lists, pa.list_(pa.string())).take(owners)
+    if corpus.texts is not None:
+        columns["text"] = _texts(corpus).take(rows).cast(pa.string())
+    for d, feature in enumerate(corpus.feature_names):
+        columns[_clean(feature)] = pa.array(np.ascontiguousarray(corpus.features[:, d])).take(rows)
+    if corpus.sparse is not None:
+        columns["sparse"] = _sparse(corpus).take(rows)
+    return pa.table(columns)
+
+
+def _hypotheses(corpus: NBest, counts: Ints) -> Any:
+    """The hypothesis of each row, null for a segment without any."""
+    import pyarrow as pa
+
+    ends = segments.offsets_of(counts)
+    empty = np.zeros(int(ends[-1]), bool)
+    empty[ends[:-1][corpus.lengths == 0]] = True
+    numbers = np.cumsum(~empty) - 1
+    return pa.array(numbers, mask=empty)
+
+
+def _texts(corpus: NBest) -> Any:
+    import pyarrow as pa
+
+    assert corpus.texts is not None
+    packed = corpus.texts.compact()
+    offsets = np.append(np.zeros(1, np.int64), packed.ends)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(packed.buffer))]
+    return pa.Array.from_buffers(pa.large_string(), len(packed), buffers)
+
+
+def _sparse(corpus: NBest) -> Any:
+    import pyarrow as pa
+
+    matrix = corpus.sparse
+    assert matrix is not None
+    names = pa.array(map(_clean, corpus.sparse_names), pa.string())
+    keys = names.take(pa.array(matrix.indices.astype(np.int64)))
+    offsets = pa.array(matrix.indptr.astype(np.int32))
+    return pa.MapArray.from_arrays(offsets, keys, pa.array(matrix.data.astype(np.float64)))
+
+
+def _clean(text: str) -> str:
+    """The text with '?' for lone surrogates, which UTF-8 cannot hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,324 @@
+"""Lists as tables of Arrow, one hypothesis a row: what readers of Parquet and Arrow files share.
+
+| column | holds |
+| --- | --- |
+| `id` | the segment, a string or a whole number; its rows stand together. The only column that must be there |
+| `text` | the hypothesis |
+| `source` | the input text of the segment, the same in all of its rows |
+| `references` | a list of strings, or one string; the same in all rows of the segment |
+| `sparse` | a map from names to numbers |
+| any other column of numbers | a dense feature |
+
+The names are those of `jsonl`; columns of other kinds are left alone. A row in which text, features and sparse features
+are all null is a segment without hypotheses. Rows are read batch by batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbest.base.errors import CapabilityError, FormatError, NbestError
+from nbest.base.types import Bools, Floats, Ints
+from nbest.compute import segments
+from nbest.corpus import NBest, Texts
+from nbest.corpus.operations import join
+from nbest.corpus.order import in_order
+from nbest.formats.lists.jsonl import check_keys
+
+NEEDS = "pyarrow"
+
+OWN = ("id", "text", "source", "references", "sparse")
+"""Columns that are no features."""
+
+_TWICE = "the rows of a segment must stand together"
+
+
+def need_arrow(name: str) -> Any:
+    """The module `pyarrow`, or a `CapabilityError` that says how to get it."""
+    try:
+        import pyarrow
+    except ImportError:
+        hint = "pip install 'nbest[arrow]'"
+        raise CapabilityError(f"format {name} needs pyarrow, which is not installed: {hint}") from None
+    return pyarrow
+
+
+@contextmanager
+def complaints(path: str | Path) -> Iterator[None]:
+    """What Arrow complains of as a `FormatError`."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except NbestError:
+        raise
+    except MemoryError:  # Arrow's own is one, too
+        raise FormatError(path, None, "does not fit in memory, or is damaged") from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).split("\n", 1)[0] or type(error).__name__
+        raise FormatError(path, None, f"the table cannot be read: {reason}") from None
+
+
+def lists_of(path: str | Path, batches: Iterable[Any]) -> NBest:
+    """All lists of the batches of a table, numbered segments in the order of their numbers."""
+    blocks = list(blocks_of(path, batches))
+    if not blocks:
+        raise FormatError(path, None, "no hypotheses in it; expected at least one segment")
+    corpus = blocks[0] if len(blocks) == 1 else join(blocks)
+    order = in_order(corpus.ids)
+    if list(corpus.ids) == order:
+        return corpus
+    place = {name: i for i, name in enumerate(corpus.ids)}
+    chosen = np.array([place[name] for name in order])
+    rows, _ = segments.rows_of(corpus.offsets, chosen)
+    return replace(corpus.select(chosen), positions=rows)
+
+
+def blocks_of(path: str | Path, batches: Iterable[Any]) -> Iterator[NBest]:
+    """The lists block by block, whole segments each, in the order of the rows."""
+    import pyarrow as pa
+
+    seen: set[str] = set()
+    rest, row = None, 1
+    for batch in batches:
+        with complaints(path):
+            batch.validate(full=True)
+            table = pa.Table.from_batches([batch])
+            table = table if rest is None else pa.concat_tables([rest, table])
+            part = _TableRows(path, table, row)
+            end = int(part.starts[-1]) if len(part.starts) else 0  # the last segment may go on in the next batch
+            block = part.until(end, seen) if end else None
+        rest, row = table.slice(end), row + end
+        if block is not None:
+            yield block
+    if rest is not None and rest.num_rows:
+        with complaints(path):
+            block = _TableRows(path, rest, row).until(rest.num_rows, seen)
+        yield block
+
+
+class _TableRows:
+    """Rows of a table, the first of which has the number `row`."""
+
+    def __init__(self, path: str | Path, table: Any, row: int) -> None:
+        self.path, self.row, self.table = path, row, table
+        self._check_columns()
+        self.ids = self._ids()
+        self.first = np.ones(len(self.ids), bool)  # of a segment
+        self.first[1:] = self.ids[1:] != self.ids[:-1]
+        self.starts: Ints = np.flatnonzero(self.first)
+
+    def until(self, end: int, seen: set[str]) -> NBest:
+        """The lists of the rows before `end`, with which a segment ends; their ids go to those that were seen."""
+        rows = _TableRows(self.path, self.table.slice(0, end), self.row)
+        ids = tuple(rows.ids[rows.starts])
+        for at, name in zip(rows.starts, ids, strict=True):
+            if name in seen:
+                rows.complain(at, f"segment {name!r} was there before; {_TWICE}")
+            seen.add(name)
+        owners = np.cumsum(rows.first) - 1
+        there = rows.there(owners)
+        sparse, sparse_names = rows.sparse(there)
+        return NBest(
+            offsets=segments.offsets_of(np.bincount(owners[there], minlength=len(ids))),
+            features=rows.features(there),
+            feature_names=rows.names,
+            ids=ids,
+            texts=rows.texts(there),
+            references=rows.references(),
+            sources=rows.sources(),
+            sparse=sparse,
+            sparse_names=sparse_names,
+        )
+
+    def complain(self, at: int, what: str) -> None:
+        """Of one row."""
+        raise FormatError(self.path, None, f"row {self.row + int(at)}: {what}")
+
+    def _check_columns(self) -> None:
+        import pyarrow as pa
+
+        names, schema = self.table.column_names, self.table.schema
+        if len(set(names)) < len(names):
+            raise FormatError(self.path, None, "two columns have the same name")
+        nested = [name for name in ("hypotheses", "id", "text") if name in names and _is_list(schema.field(name).type)]
+        if nested:
+            why = f"{nested[0]!r} holds lists, one segment a row; expected one hypothesis a row: unnest it first"
+            raise FormatError(self.path, None, f"the column {why}")
+        self.names = tuple(name for name in names if name not in OWN and _is_number(schema.field(name).type))
+        check_keys(self.path, None, dict.fromkeys(name for name in names if name not in self.names), OWN)
+        if "id" not in names:
+            raise FormatError(self.path, None, "the column 'id' is missing; it says which segment a row belongs to")
+        for name, fits, kind in (
+            ("id", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
+            ("text", _is_string, "strings"),
+            ("source", _is_string, "strings"),
+            ("references", lambda t: _is_string(t) or (_is_list(t) and _is_string(t.value_type)), "lists of strings"),
+            ("sparse", lambda t: pa.types.is_map(t) and _is_string(t.key_type) and _is_number(t.item_type), "maps"),
+        ):
+            if name in names and not fits(schema.field(name).type):
+                got = f"must hold {kind}, got {schema.field(name).type}"
+                raise FormatError(self.path, None, f"the column {name!r} {got}")
+
+    def _column(self, name: str, kind: Any) -> Any:
+        """One array of a column as this kind."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = pc.cast(self.table.column(name), kind, safe=False)
+        return pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], kind)
+
+    def _ids(self) -> Any:
+        """[R] ids as Python's strings."""
+        column = self.table.column("id")
+        self._refuse_null("id", np.asarray(column.is_null()))
+        return np.array([str(each) for each in column.to_pylist()] + [None], object)[:-1]
+
+    def _refuse_null(self, name: str, missing: Bools) -> None:
+        if missing.any():
+            self.complain(int(np.argmax(missing)), f"{name!r} is null")
+
+    def there(self, owners: Ints) -> Ints:
+        """The rows that are hypotheses."""
+        own = [name for name in ("text", *self.names, "sparse") if name in self.table.column_names]
+        nothing = np.full(len(owners), bool(own))
+        for name in own:
+            nothing &= np.asarray(self.table.column(name).is_null())
+        odd = nothing & (np.bincount(owners)[owners] > 1)
+        if odd.any():
+            self.complain(int(np.argmax(odd)), "all is null, as for a segment without hypotheses, which has other rows")
+        for name in own:
+            if name != "sparse":
+                self._refuse_null(name, np.asarray(self.table.column(name).is_null()) & ~nothing)
+        return np.flatnonzero(~nothing)
+
+    def features(self, there: Ints) -> Floats:
+        """[H, D] as float32 where all columns are, else float64."""
+        import pyarrow as pa
+
+        kinds = [self.table.schema.field(name).type for name in self.names]
+        single = bool(kinds) and all(pa.types.is_float32(kind) for kind in kinds)
+        out = np.empty((len(there), len(self.names)), np.float32 if single else np.float64)
+        for d, name in enumerate(self.names):
+            out[:, d] = self._column(name, pa.from_numpy_dtype(out.dtype)).fill_null(0.0).to_numpy()[there]
+        wrong = ~np.isfinite(out)
+        if wrong.any():
+            h, d = np.argwhere(wrong)[0]
+            self.complain(there[h], f"feature {self.names[d]!r} must be a finite number, got {out[h, d]}")
+        return out
+
+    def texts(self, there: Ints) -> Texts | None:
+        """Of the hypotheses; they share the memory of the table."""
+        import pyarrow as pa
+
+        if "text" not in self.table.column_names:
+            return None
+        column = self._column("text", pa.large_string())
+        _, offsets, data = column.buffers()
+        ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+        buffer = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+        return Texts(buffer, ends[:-1][there], ends[1:][there])
+
+    def sources(self) -> tuple[str, ...] | None:
+        """Of the segments."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if "source" not in self.table.column_names:
+            return None
+        column = self._column("source", pa.large_string())
+        self._refuse_null("source", np.asarray(column.is_null()))
+        differs = np.asarray(pc.not_equal(column[1:], column[:-1]))
+        self._refuse_difference("source", np.append(False, differs)[: len(column)])
+        return tuple(column.take(pa.array(self.starts)).to_pylist())
+
+    def references(self) -> tuple[tuple[str, ...], ...] | None:
+        """Of the segments."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if "references" not in self.table.column_names:
+            return None
+        kind = pa.large_string()
+        if _is_string(self.table.schema.field("references").type):
+            one = self._column("references", kind)
+            column = pa.LargeListArray.from_arrays(pa.array(np.arange(len(one) + 1)), one)
+            lengths = np.where(np.asarray(one.is_null()), 0, 1)
+        else:
+            column = self._column("references", pa.large_list(kind))
+            lengths = np.asarray(pc.list_value_length(column).fill_null(0))
+        if (lengths == 0).any():
+            self.complain(int(np.argmax(lengths == 0)), "no 'references'")
+        offsets, values = np.asarray(column.offsets), column.values
+        self._refuse_null("references", _any_of(np.asarray(values.is_null()), offsets))
+        differs = np.append(True, lengths[1:] != lengths[:-1])[: len(lengths)]
+        same = np.flatnonzero(~differs)
+        places, cuts = segments.rows_of(offsets, same)
+        before = places - np.repeat(lengths[same], lengths[same])
+        unequal = np.asarray(pc.not_equal(values.take(pa.array(places)), values.take(pa.array(before))))
+        differs[same] = _any_of(unequal, cuts)
+        self._refuse_difference("references", differs)
+        return tuple(map(tuple, column.take(pa.array(self.starts)).to_pylist()))
+
+    def _refuse_difference(self, name: str, differs: Bools) -> None:
+        odd = differs & ~self.first
+        if odd.any():
+            self.complain(int(np.argmax(odd)), f"{name!r} differs from that of the row before, of the same segment")
+
+    def sparse(self, there: Ints) -> tuple[Any, tuple[str, ...]]:
+        """The matrix and the names of its columns."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if "sparse" not in self.table.column_names:
+            return None, ()
+        column = self._column("sparse", pa.map_(pa.large_string(), pa.float64()))
+        lengths = np.where(np.asarray(column.is_null()), 0, np.diff(np.asarray(column.offsets)))[there]
+        places, cuts = segments.rows_of(np.asarray(column.offsets), there[lengths > 0])
+        if not len(places):
+            return None, ()
+        values = column.items.take(pa.array(places)).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        names = pc.dictionary_encode(column.keys.take(pa.array(places)))
+        rows = np.repeat(np.flatnonzero(lengths), np.diff(cuts))
+        wrong, known = ~np.isfinite(values), tuple(names.dictionary.to_pylist())
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            what = f"feature {known[names.indices[at].as_py()]!r} must be a finite number, got {values[at]}"
+            self.complain(there[rows[at]], what)
+        both = next((name for name in known if name in self.names), None)
+        if both is not None:
+            raise FormatError(self.path, None, f"feature {both!r} is both dense and sparse")
+        from scipy.sparse import coo_array
+
+        entries = (values, (rows, np.asarray(names.indices)))
+        return coo_array(entries, shape=(len(there), len(known))).tocsr(), known
+
+
+def _any_of(flags: Bools, offsets: Ints) -> Bools:
+    """[R] whether any flag of a row is set."""
+    return segments.sums(flags.astype(np.float64), offsets) > 0
+
+
+def _is_string(kind: Any) -> bool:
+    import pyarrow as pa
+
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)

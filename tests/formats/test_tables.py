@@ -1,0 +1,229 @@
+"""Tables of Parquet and Arrow, one hypothesis a row: against jsonl, as others write them, and what is wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbest.base.errors import CapabilityError, FormatError
+from nbest.cli.main import main
+from nbest.corpus import NBest
+from nbest.corpus.operations import join
+from nbest.formats import read, write, write_blocks
+from nbest.formats.streams import in_blocks
+from nbest.testing import toy_lists
+
+NAMES = {"parquet": ".parquet", "arrow": ".feather"}
+BOTH = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a table with pyarrow alone."""
+
+    def make(name: str, columns: Any, **options: Any) -> Path:
+        pa = pytest.importorskip("pyarrow")
+        path = tmp_path / f"other{NAMES[name]}"
+        made = columns if isinstance(columns, pa.Table) else pa.table(columns)
+        if name == "parquet":
+            from pyarrow import parquet
+
+            parquet.write_table(made, path, **options)
+        else:
+            from pyarrow import feather
+
+            feather.write_feather(made, str(path), **options)
+        return path
+
+    return make
+
+
+def complaint(path: Path) -> str:
+    with pytest.raises(FormatError) as caught:
+        read(path)
+    with pytest.raises(FormatError) as streamed:
+        in_blocks(path, list)
+    assert str(streamed.value) == str(caught.value)
+    return str(caught.value).removeprefix(f"{path}: ")
+
+
+@BOTH
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("single", [False, True])
+def test_the_same_as_by_jsonl(name: str, sparse: bool, single: bool, tmp_path: Path) -> None:
+    corpus = toy_lists(3, sparse=sparse)
+    corpus = replace(corpus, features=corpus.features.astype(np.float32)) if single else corpus
+    write(corpus, tmp_path / "lists.jsonl")
+    write(corpus, tmp_path / f"lists{NAMES[name]}")
+    found, expected = read(tmp_path / f"lists{NAMES[name]}"), read(tmp_path / "lists.jsonl")
+    assert found.features.dtype == corpus.features.dtype
+    assert replace(found, features=found.features.astype(np.float64)) == expected
+
+
+@BOTH
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 1000])
+def test_segments_go_over_the_ends_of_batches(
+    name: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nbest.formats.lists.table_files.BATCH", rows)
+    corpus = toy_lists(4, sparse=True)
+    path = tmp_path / f"lists{NAMES[name]}"
+    write_blocks([corpus.between(0, 3), corpus.between(3, 4), corpus.between(4, len(corpus))], path)
+    told: list[tuple[int, int]] = []
+    streamed = in_blocks(path, list, progress=lambda *call: told.append(call))
+    assert told[-1][0] == told[-1][1]
+    assert (len(streamed) > 2) == (rows < 1000 or name == "arrow")
+    assert join(streamed) == read(path)
+    write(corpus, tmp_path / "lists.jsonl")
+    assert read(path) == read(tmp_path / "lists.jsonl")
+
+
+@BOTH
+def test_a_table_as_others_write_it(name: str, table: Callable[..., Path]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = {
+        "rank": pa.array([1, 2, 1], pa.int8()),
+        "id": pa.array(["b", "b", "a"]).dictionary_encode(),
+        "references": pa.array(["x y", "x y", "z"], pa.large_string()),
+        "text": pa.array(["x y", "x", ""], pa.large_string()),
+        "lm": pa.array([-1.5, -2.25, 0.0], pa.float32()),
+        "when": pa.array(["now", None, "then"]),
+        "kept": pa.array([True, False, None]),
+    }
+    corpus = read(table(name, columns))
+    assert corpus.ids == ("b", "a")
+    assert corpus.feature_names == ("rank", "lm")
+    assert corpus.features.tolist() == [[1, -1.5], [2, -2.25], [1, 0]]
+    assert list(corpus.texts or ()) == ["x y", "x", ""]
+    assert corpus.references == (("x y",), ("z",))
+
+
+@BOTH
+def test_numbered_segments_stand_in_order_and_empty_lists_stay(name: str, table: Callable[..., Path]) -> None:
+    columns = {"id": [10, 2, 2, 7], "text": ["a", "b", "c", None], "f": [1.0, 2.0, 3.0, None]}
+    corpus = read(table(name, columns))
+    assert corpus.ids == ("2", "7", "10")
+    assert corpus.lengths.tolist() == [2, 0, 1]
+    assert corpus.features.ravel().tolist() == [2.0, 3.0, 1.0]
+    assert corpus.positions is not None
+    assert corpus.positions.tolist() == [1, 2, 0]
+
+
+REFS = "'references' differs from that of the row before, of the same segment"
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "twice": (
+        {"id": ["a", "a", "b", "a"], "text": list("wxyz")},
+        "row 4: segment 'a' was there before; the rows of a segment must stand together",
+    ),
+    "no id": ({"segment": ["a"], "text": ["x"]}, "the column 'id' is missing; it says which segment a row belongs to"),
+    "null id": ({"id": ["a", None]}, "row 2: 'id' is null"),
+    "odd id": ({"id": [1.5]}, "the column 'id' must hold strings or whole numbers, got double"),
+    "null feature": ({"id": ["a", "b"], "text": ["x", "y"], "f": [1.0, None]}, "row 2: 'f' is null"),
+    "null text": ({"id": ["a", "b"], "text": ["x", None], "f": [1.0, 2.0]}, "row 2: 'text' is null"),
+    "nan": ({"id": ["a", "b"], "f": [1.0, float("nan")]}, "row 2: feature 'f' must be a finite number, got nan"),
+    "source": (
+        {"id": ["a", "a"], "text": ["x", "y"], "source": ["u", "v"]},
+        "row 2: 'source' differs from that of the row before, of the same segment",
+    ),
+    "more references": ({"id": ["a", "a"], "f": [1, 2], "references": [["u"], ["u", "v"]]}, f"row 2: {REFS}"),
+    "references": (
+        {"id": ["b", "a", "a"], "f": [0, 1, 2], "references": [["q"], ["u", "w"], ["u", "v"]]},
+        f"row 3: {REFS}",
+    ),
+    "no references": ({"id": ["a", "b"], "f": [1, 2], "references": [["u"], []]}, "row 2: no 'references'"),
+    "null within": ({"id": ["a", "b"], "f": [1, 2], "references": [["u"], [None]]}, "row 2: 'references' is null"),
+    "misspelt": (
+        {"id": ["a"], "text": ["x"], "refrences": ["y"]},
+        "unknown key 'refrences'; did you mean 'references'?",
+    ),
+    "nested": (
+        {"id": ["a"], "text": [["x", "y"]]},
+        "the column 'text' holds lists, one segment a row; expected one hypothesis a row: unnest it first",
+    ),
+    "segments": (
+        {"id": ["a"], "hypotheses": [[{"text": "x"}]]},
+        "the column 'hypotheses' holds lists, one segment a row; expected one hypothesis a row: unnest it first",
+    ),
+    "numbers": ({"id": ["a"], "text": [1]}, "the column 'text' must hold strings, got int64"),
+    "empty and not": (
+        {"id": ["a", "a"], "text": ["x", None]},
+        "row 2: all is null, as for a segment without hypotheses, which has other rows",
+    ),
+    "nothing": ({"id": [], "text": []}, "no hypotheses in it; expected at least one segment"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_said_with_its_row(name: str, what: str, table: Callable[..., Path]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns, message = WRONG[what]
+    columns = {key: values or pa.array(values, pa.string()) for key, values in columns.items()}
+    path = table(name, columns)
+    if what == "nothing":  # a stream without blocks is none of ours to complain of
+        with pytest.raises(FormatError, match=message):
+            read(path)
+        return
+    assert complaint(path) == message
+
+
+@BOTH
+def test_sparse_features_must_be_finite_and_others_than_the_dense_ones(name: str, table: Callable[..., Path]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    kind = pa.map_(pa.string(), pa.float64())
+
+    def made(*rows: dict[str, float] | None) -> Path:
+        maps = pa.array([None if row is None else list(row.items()) for row in rows], kind)
+        return table(name, {"id": ["a"] * len(rows), "f": [0.5] * len(rows), "sparse": maps})
+
+    corpus = read(made({}, {"x": 1.0, "y": 2.0}, None, {"y": -1.0}))
+    assert corpus.sparse_names == ("x", "y")
+    assert corpus.sparse is not None
+    assert corpus.sparse.toarray().tolist() == [[0, 0], [1, 2], [0, 0], [0, -1]]
+    assert complaint(made({"x": 1.0}, {"y": np.inf})) == "row 2: feature 'y' must be a finite number, got inf"
+    assert complaint(made({"f": 1.0})) == "feature 'f' is both dense and sparse"
+
+
+@BOTH
+def test_a_feature_cannot_have_the_name_of_a_column(name: str, tmp_path: Path) -> None:
+    corpus = NBest(np.array([0, 1]), np.ones((1, 1)), ("text",), ("a",))
+    with pytest.raises(CapabilityError, match="has a column 'text' of its own; rename the feature"):
+        write(corpus, tmp_path / f"lists{NAMES[name]}")
+    assert not list(tmp_path.iterdir())
+
+
+@BOTH
+def test_blocks_with_other_columns_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CapabilityError, match=r"the same columns in all rows, and those of segment .* write jsonl"):
+        write_blocks([toy_lists(1), toy_lists(2, sparse=True)], tmp_path / f"lists{NAMES[name]}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_pyarrow_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    for work in (lambda: read(tmp_path / "a.parquet"), lambda: write(toy_lists(), tmp_path / "b.feather")):
+        with pytest.raises(
+            CapabilityError, match=r"needs pyarrow, which is not installed: pip install 'nbest\[arrow\]'"
+        ):
+            work()
+
+
+@BOTH
+def test_commands_take_and_write_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(toy_lists(1), "dev.jsonl")
+    dev = f"dev{NAMES[name]}"
+    assert main(["convert", "dev.jsonl", dev, "-q"]) == 0
+    assert main(["convert", dev, "again.jsonl", "-q"]) == 0
+    assert Path("again.jsonl").read_bytes() == Path("dev.jsonl").read_bytes()
+    for lists in ("dev.jsonl", dev):
+        assert main(["tune", lists, "--metric", "wer", "--method", "mert", "-o", f"{lists}.model", "-q"]) == 0
+        assert main(["rerank", lists, "--model", f"{lists}.model", "-o", f"{lists}.out", "-q"]) == 0
+    assert Path(f"{dev}.out").read_bytes() == Path("dev.jsonl.out").read_bytes()
