@@ -67,17 +67,17 @@ def all_finite(array: Floats) -> bool:
     return found
 
 
-def room(shape: int | tuple[int, ...], kind: Any, of: Any) -> Any:
+def room(shape: int | tuple[int, ...], kind: Any, of: Any, *, zero: bool = False) -> Any:
     """An array to write to, where `of`, which it is made of, is: on disk where that is mapped, else in memory.
 
     The file lies in the folder of TMPDIR where that is set, else beside the store, else in the system's folder for
-    temporary files. The bytes are set aside at once: a full disk is an error here, not a crash later. All are 0 in a
-    file, and anything in memory.
+    temporary files. The bytes are set aside at once: a full disk is an error here, not a crash later. With `zero` all
+    numbers are 0, else anything, to be written to.
     """
     root, kind = root_of(of), np.dtype(kind)
     size = prod(shape if isinstance(shape, tuple) else (shape,)) * kind.itemsize
     if root is None or size <= SMALL:
-        return np.empty(shape, kind)
+        return np.zeros(shape, kind) if zero else np.empty(shape, kind)
     mapping = _unnamed(root.folder, size)
     return np.frombuffer(mapping, kind).reshape(shape)
 

@@ -87,7 +87,9 @@ def deviation(values: Floats, offsets: Ints) -> float:
     if not len(values):
         return 0.0
     means = sums(values, offsets) / np.maximum(lengths(offsets), 1)
-    return float(np.sqrt(np.mean((values - np.repeat(means, lengths(offsets))) ** 2)))
+    squares = np.repeat(means, lengths(offsets))  # in place: there may be very many
+    np.subtract(values, squares, out=squares)
+    return float(np.sqrt(np.mean(np.square(squares, out=squares))))
 
 
 def ranks(values: Floats, offsets: Ints) -> Ints:

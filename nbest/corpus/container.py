@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
-from nbest.base.mapped import all_finite, look_at
+from nbest.base.mapped import all_finite, look_at, room
 from nbest.base.types import Floats, References
 from nbest.compute import parallel
 from nbest.corpus.blocks import blocks
@@ -105,13 +105,18 @@ class Container:
         want = (len(self.features), len(names))
         if columns.shape != want:
             raise ParameterError(f"'columns' of with_features must have shape {want}, got {columns.shape}")
-        both = np.concatenate([self.features, columns], axis=1)
+        both = room(
+            (len(columns), self.features.shape[1] + len(names)), np.result_type(self.features, columns), self.features
+        )
+        np.concatenate([self.features, columns], axis=1, out=both)
         return self._replaced(features=both, feature_names=(*self.feature_names, *names))
 
     def only_features(self, names: Sequence[str]) -> Self:
         """The same with only these dense columns, in this order."""
         index = [self.place(name) for name in names]
-        return self._replaced(features=self.features[:, index], feature_names=tuple(names), **self._said_of(names))
+        features = room((len(self.features), len(index)), self.features.dtype, self.features)
+        np.take(self.features, index, axis=1, out=features, mode="clip")
+        return self._replaced(features=features, feature_names=tuple(names), **self._said_of(names))
 
     def without_features(self, names: Sequence[str]) -> Self:
         """The same without these dense columns."""

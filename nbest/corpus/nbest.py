@@ -14,9 +14,9 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.mapped import all_finite, taken
 from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
-from nbest.compute.executors import current
 from nbest.corpus.container import Container, Said
 from nbest.corpus.metric import Metric
+from nbest.corpus.rows import row_by_row, stacked
 from nbest.corpus.sparse import rows_of
 from nbest.corpus.texts import Texts
 
@@ -119,8 +119,8 @@ class NBest(Container):
         corpus, _ = self.to_measure(metric, references)
         if corpus.texts is None:
             raise CapabilityError(f"{metric.name} needs the texts of the hypotheses and these lists carry none")
-        found = current().map(partial(_measured, metric), corpus.shards())
-        return replace(corpus, stats=found[0] if len(found) == 1 else np.concatenate(found), metric=metric)
+        stats = stacked(partial(_measured, metric), corpus.shards(), corpus.hypotheses, corpus.texts.starts)
+        return replace(corpus, stats=stats, metric=metric)
 
     def totals(self, choice: Ints) -> Floats:
         """[M] statistics of one choice a segment: flat hypothesis indices, -1 where a list is empty."""
@@ -134,8 +134,12 @@ class NBest(Container):
 
     def oracle(self) -> Ints:
         """[N] the hypothesis with the smallest loss of each segment alone, ties to the first; -1 if a list is empty."""
+        return segments.argmax(-self.losses(), self.offsets)
+
+    def losses(self) -> Floats:
+        """[H] loss of each hypothesis alone, by the metric; smaller is better."""
         stats, metric = self.need_stats()
-        return segments.argmax(-metric.losses(stats), self.offsets)
+        return row_by_row(metric.losses, stats, self.offsets)
 
     def need_stats(self) -> tuple[Floats, Metric]:
         """Statistics and metric, or a `CapabilityError` that says how to get them."""

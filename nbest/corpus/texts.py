@@ -13,6 +13,7 @@ from nbest.base.mapped import taken
 from nbest.base.types import Ints
 from nbest.compute.compilation import kernel
 
+_SPARE = 1 << 16  # bytes that may be copied for nothing
 Bytes = npt.NDArray[np.uint8]
 
 
@@ -70,6 +71,12 @@ class Texts:
         buffer, starts, ends = _compact(self.buffer, self.starts, self.ends)
         return Texts(buffer, starts, ends)
 
+    @property
+    def scattered(self) -> bool:
+        """Whether most of the buffer, between the first and the last of the texts, is none of theirs."""
+        size = int(self.ends.max(initial=0)) - int(self.starts.min(initial=len(self.buffer)))
+        return size > _SPARE + 2 * int((self.ends - self.starts).sum())
+
     def numbers(self) -> Ints:
         """[H] a number for each text, equal for equal texts, counting up from 0 in order of first appearance."""
         seen: dict[bytes, int] = {}
@@ -86,6 +93,7 @@ def _restored(arrays: tuple[Any, ...], writeable: tuple[bool, ...]) -> Texts:
 
 def concatenate(parts: list[Texts]) -> Texts:
     """All texts of all parts, one after the other; of a buffer only what lies between its first and last text."""
+    parts = [part.compact() if part.scattered else part for part in parts]
     used = [(int(part.starts.min(initial=len(part.buffer))), int(part.ends.max(initial=0))) for part in parts]
     pieces = [part.buffer[low:high] for part, (low, high) in zip(parts, used, strict=True)]
     shifts = np.cumsum([0] + [len(piece) for piece in pieces[:-1]], dtype=np.int64) - [low for low, _ in used]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from nbest.base.mapped import chunks, room
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel
 from nbest.compute.executors import HeldShard, Threads, current
 from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
+from nbest.corpus.rows import stacked
 from nbest.lines import climbing, formulas
 from nbest.lines.climbing import TOLERANCE, middle
 from nbest.lines.envelope import FAR, changes, crossings, ends_of, sweep
@@ -126,11 +129,16 @@ class Lines:
 
     def scores(self, weights: Floats) -> Floats:
         """[H or E'] score of every hypothesis or edge."""
-        return _all(current().map(partial(_scores, weights), self.shards))
+        return self._of_all(partial(_scores, weights))
 
     def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
         """[H or E'] scores after a step of x along a direction."""
-        return _all(current().map(partial(_moved, scores, direction, x), self.shards))
+        return self._of_all(partial(_moved, scores, direction, x))
+
+    def _of_all(self, function: Callable[[Any], Floats]) -> Floats:
+        """[H or E'] what a function makes of every shard; on disk where the columns are."""
+        count = sum(shard.columns.shape[1] for shard in self.shards)
+        return stacked(function, self.shards, count, self.shards[0].columns)
 
     def intervals(
         self, scores: Floats, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf)
@@ -158,12 +166,15 @@ class Lines:
 
 def list_lines(features: Floats, offsets: Ints, stats: Floats, metric: Metric) -> Lines:
     """Lines of lists with these features [H, D] and statistics [H, M]."""
-    columns, narrow = np.ascontiguousarray(features.T, np.float64), _narrow(stats)
+    kind = _narrow(stats)
     shards: list[Columns] = []
     for first, last in blocks(len(offsets) - 1):
         low, high = offsets[[first, last]]
-        own = np.ascontiguousarray(columns[:, low:high])
-        shards.append(ListColumns(own, int(low), offsets[first : last + 1] - low, narrow[low:high]))
+        columns = room((features.shape[1], high - low), np.float64, features)
+        columns[:] = features[low:high].T
+        narrow = room((high - low, stats.shape[1]), kind, stats)
+        narrow[:] = stats[low:high]
+        shards.append(ListColumns(columns, int(low), offsets[first : last + 1] - low, narrow))
     return Lines(shards, metric)
 
 
@@ -186,10 +197,6 @@ def _joined(parts: list[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
     return place, what, begin
 
 
-def _all(parts: list[Floats]) -> Floats:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
 def best_step(cuts: Floats, values: Floats, bounds: tuple[float, float]) -> LineStep:
     """The middle of the best interval within `bounds`, by values [E+1] before, between and after sorted cuts [E]."""
     edges = np.empty(len(cuts) + 2)
@@ -208,7 +215,7 @@ def best_step(cuts: Floats, values: Floats, bounds: tuple[float, float]) -> Line
     return LineStep(middle(float(lows[pick]), float(highs[pick])), float(best))
 
 
-def _narrow(stats: Floats) -> np.ndarray:
-    """Statistics as int16 where they are small whole numbers: a fifth of the memory traffic of a sweep."""
-    small = stats.astype(np.int16) if np.abs(stats).max(initial=0) < 2**15 else None
-    return small if small is not None and (small == stats).all() else np.ascontiguousarray(stats, np.float64)
+def _narrow(stats: Floats) -> type:
+    """int16 where statistics are small whole numbers: a fifth of the memory traffic of a sweep."""
+    small = all(np.abs(some).max(initial=0) < 2**15 and (some == np.rint(some)).all() for some in chunks(stats))
+    return np.int16 if small else np.float64

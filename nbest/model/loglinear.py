@@ -15,6 +15,7 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, FormatError, ParameterError, listed, look_up, need_kind, shown
 from nbest.base.files import decode, read_bytes
+from nbest.base.mapped import all_finite, room
 from nbest.base.types import Floats, Ints
 from nbest.base.version import VERSION
 from nbest.compute import segments
@@ -109,7 +110,7 @@ class LogLinear:
         scores = _weighted(corpus, dense)
         if corpus.sparse is not None:
             scores += corpus.sparse @ np.array([self.weights.get(name, 0.0) for name in corpus.sparse_names])
-        if not np.isfinite(scores).all():
+        if not all_finite(scores):
             raise ParameterError("some scores are not finite: weights times features exceed the range of numbers")
         return scores
 
@@ -252,7 +253,7 @@ def _weighted(corpus: NBest, weights: Floats) -> Floats:
             for d in which:
                 scores += weights[d] * corpus.features[:, d]
         return scores
-    scores = np.empty(corpus.hypotheses)
+    scores = room(corpus.hypotheses, np.float64, corpus.features)
     rows, offsets, weights = np.ascontiguousarray(corpus.features), corpus.offsets, weights[which]
 
     def some(low: int, high: int) -> None:

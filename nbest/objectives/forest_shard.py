@@ -14,6 +14,7 @@ from nbest.compute.segments import offsets_of
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
 from nbest.corpus.metric import Metric
+from nbest.corpus.rows import row_by_row
 from nbest.objectives.shard import Shard, list_shards
 
 
@@ -60,7 +61,8 @@ def shards_of(corpus: Corpus, scale: Floats, stats: Floats, metric: Metric) -> S
 
 @shards_of.register(NBest)
 def _(corpus: NBest, scale: Floats, stats: Floats, metric: Metric) -> list[Shard]:
-    return list_shards(corpus, scale, metric.losses(stats), single=corpus.features.size > SINGLE)
+    losses = row_by_row(metric.losses, stats, corpus.offsets)
+    return list_shards(corpus, scale, losses, single=corpus.features.size > SINGLE)
 
 
 @shards_of.register(Forests)

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nbest.base.mapped import room
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import fast_kernel, kernel
@@ -47,13 +48,14 @@ class Blocked:
         """
         hypotheses, width = features.shape
         factors = np.ones(width) if scale is None else np.divide(1.0, scale, out=np.zeros(width), where=scale > 0)
-        columns = np.empty(hypotheses * width, np.float32 if single or features.dtype == np.float32 else np.float64)
-        laid = np.empty(hypotheses * stats.shape[1], _narrow(stats))
+        kind = np.float32 if single or features.dtype == np.float32 else np.float64
+        columns = room(hypotheses * width, kind, features)
+        laid = room(hypotheses * stats.shape[1], _narrow(stats), features)
         _lay_out(np.ascontiguousarray(features), offsets, factors, True, columns)
         _lay_out(np.ascontiguousarray(stats), offsets, np.ones(stats.shape[1]), False, laid)
-        room = {"posterior": np.zeros(hypotheses), "log_posterior": np.zeros(hypotheses)}
+        left = {name: room(hypotheses, np.float64, features, zero=True) for name in ("posterior", "log_posterior")}
         return cls(
-            columns, laid, offsets, width, stats.shape[1], means=np.zeros((len(offsets) - 1, stats.shape[1])), **room
+            columns, laid, offsets, width, stats.shape[1], means=np.zeros((len(offsets) - 1, stats.shape[1])), **left
         )
 
     def posteriors(self, weights: Floats, gamma: float, extra: Floats, pairs: Ints) -> Moments:

@@ -25,10 +25,12 @@ def losses_differ(corpus: Corpus) -> bool:
 
 @losses_differ.register(NBest)
 def _(corpus: NBest) -> bool:
-    stats, metric = corpus.need_stats()
-    losses = metric.losses(stats)
-    first = np.repeat(corpus.offsets[:-1], corpus.lengths)
-    return bool((losses != losses[first]).any())
+    return any(_differ(part) for part in corpus.shards())
+
+
+def _differ(part: NBest) -> bool:
+    losses = part.losses()
+    return bool((losses != losses[np.repeat(part.offsets[:-1], part.lengths)]).any())
 
 
 @losses_differ.register(Forests)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import ConvergenceWarning
+from nbest.base.mapped import room
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
@@ -89,9 +90,9 @@ def calibration(model: LogLinear, lists: NBest) -> float:
     spread = segments.deviation(scores, lists.offsets)
     if spread == 0 or not np.isfinite(spread):
         return 1.0
-    column = NBest(offsets=lists.offsets, features=(scores / spread)[:, None], feature_names=("score",), ids=lists.ids)
-    stats, metric = lists.need_stats()
-    shards = list_shards(column, np.ones(1), metric.losses(stats))
+    features = np.divide(scores, spread, out=room(len(scores), np.float64, scores))[:, None]
+    column = NBest(offsets=lists.offsets, features=features, feature_names=("score",), ids=lists.ids)
+    shards = list_shards(column, np.ones(1), lists.losses())
     objective = Likelihood(Quadratic(1e6))  # a prior so weak that it only matters where lists are separable
     best = lbfgs(lambda w: value_and_gradient(objective, w, shards), np.array([1.0]), iterations=50, tolerance=1e-6)
     return float(np.clip(best.weights[0], 1e-3, 1e3)) / spread

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import ParameterError, _known
+from nbest.base.mapped import room
 from nbest.base.parameters import check, parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats, Ints
@@ -23,6 +24,7 @@ from nbest.trainers.finishing import finish
 from nbest.trainers.problem import Problem, prepare
 from nbest.trainers.trainer import Trainer
 
+_ROWS = 100_000  # that are scaled together
 _MOST = 10**6  # restarts, hops and so on
 _NEAR = 1e-6  # how far from a point its ties are broken, in units of its weights
 
@@ -91,13 +93,21 @@ class _Point:
     value: float
 
 
+def _scaled(features: Floats, useful: Ints, scale: Floats) -> Floats:
+    """[rows, U] the useful columns divided by their scale; on disk where the features are mapped."""
+    out = room((len(features), len(useful)), np.float64, features)
+    for low in range(0, len(features), _ROWS):
+        out[low : low + _ROWS] = features[low : low + _ROWS, useful] / scale[useful]
+    return out
+
+
 class _Search:
     """One run over lists or forests. Restarts and chains of hops are independent, each with its own random stream."""
 
     def __init__(self, trainer: MERT, problem: Problem[Any]) -> None:
         self.trainer, self.problem = trainer, problem
         self.useful = np.flatnonzero(problem.scale > 0)
-        scaled = problem.corpus.features[:, self.useful] / problem.scale[self.useful]
+        scaled = _scaled(problem.corpus.features, self.useful, problem.scale)
         self.lines = lines_of(problem.corpus, scaled)
         names = [problem.names[d] for d in self.useful]
         self.free: Bools = np.array([name not in trainer.frozen for name in names], bool)
