@@ -14,6 +14,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,16 +50,20 @@ def read_array(path: str | Path, data: bytes) -> np.ndarray:
     return _view(data, header).copy(order="K")
 
 
-def map_array(path: str | Path, kind: type[mmap.mmap] = mmap.mmap) -> np.ndarray:
+def _read_only(handle: int) -> mmap.mmap:
+    return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+
+
+def map_array(path: str | Path, mapping: Callable[[int], mmap.mmap] = _read_only) -> np.ndarray:
     """The array of an .npy file, mapped into memory, read-only. The file must not be changed while it is in use.
 
-    `kind` is what maps it, such as `nbest.base.mapped.MappedFile`.
+    `mapping` makes another kind of mapping of the file with this handle.
     """
     try:
         if not Path(path).is_file():
             raise FormatError(path, None, "is no file" if Path(path).exists() else "is missing")
         with open(path, "rb") as file:
-            data = kind(file.fileno(), 0, access=mmap.ACCESS_READ)
+            data = mapping(file.fileno())
     except (OSError, ValueError) as error:  # a file of 0 bytes cannot be mapped
         if isinstance(error, FormatError):
             raise

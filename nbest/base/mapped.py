@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from math import prod
@@ -32,6 +33,18 @@ class MappedFile(mmap.mmap):
     folder: Path  # where room for what is made of it may be
     finite: bool = False  # whether its numbers are known to be finite: they are not looked at again
     look: Callable[[int, int], None] | None = None  # compares the sums of what lies in a range of bytes, once
+
+
+def frozen(handle: int) -> MappedFile:
+    """A whole file, read-only."""
+    return MappedFile(handle, 0, access=mmap.ACCESS_READ)
+
+
+def private(handle: int) -> MappedFile:
+    """A whole file; what is written to it stays in this process. As arrays in memory are, for kernels compiled for
+    these; no memory is set aside for it (MAP_NORESERVE), as nobody writes."""
+    flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+    return MappedFile(handle, 0, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
 
 
 def root_of(array: Any) -> MappedFile | None:

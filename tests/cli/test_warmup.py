@@ -57,6 +57,10 @@ def commands() -> list[list[str]]:
         "inspect dev.forests.jsonl --metric bleu --json",
         "demo --json -q",
         "convert dev.nbest out.jsonl --dedupe",
+        "convert dev.jsonl dev.store",
+        *(f"tune dev.store --metric wer --method {m} -o model.json -q" for m in ("mert", "risk", "likelihood", "msr2")),
+        "rerank dev.store --model model.json -o out -q",
+        "inspect dev.store --metric bleu --json",
     ]
     lines += ["compare dev.jsonl --metric wer --test test.jsonl --json -q"]
     program = f"{shlex.join([sys.executable, toy_program.__file__])} {{weights}} {{input}} {{k}} {{output}} 0"

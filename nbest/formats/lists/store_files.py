@@ -17,7 +17,7 @@ from nbest.base.arrays_file import map_array
 from nbest.base.errors import FormatError, NbestError, shown
 from nbest.base.folders import MANIFEST, check_files, read_manifest, strings
 from nbest.base.inputs import Progress
-from nbest.base.mapped import MappedFile, chunks, root_of
+from nbest.base.mapped import chunks, frozen, private, root_of
 from nbest.base.types import Ints
 from nbest.compute import parallel
 from nbest.compute.bounds import Bounds
@@ -254,7 +254,7 @@ def _close(handles: dict[str, int]) -> None:
 
 def _opened(path: Path, array: Array) -> tuple[Any, int]:
     """An array mapped, and a handle of its file."""
-    values = map_array(path, MappedFile)
+    values = map_array(path, frozen if array.of in ("segments", "references") or array.axes > 1 else private)
     if values.dtype.str not in array.kinds or values.ndim != array.axes or not values.flags.c_contiguous:
         raise FormatError(path, None, f"is damaged: expected {array.kinds[0]}, {array.axes} axes; {REMEDY}")
     root = root_of(values)
