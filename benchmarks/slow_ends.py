@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
+from benchmarks.language_model import _texts
 from nbest.compute import segments
-from nbest.corpus import Forests, Texts
+from nbest.compute.compilation import kernel
+from nbest.corpus import Forests, Texts, intern
 from nbest.formats.forests import slf
+from nbest.lm.arpa_write import write_arpa
+from nbest.lm.estimate import KneserNey
+from nbest.lm.model import LanguageModel
+from nbest.lm.query import lm_arrays, sentence_logprob
 from nbest.metrics import TER
 
 T = TypeVar("T")
@@ -18,7 +26,7 @@ T = TypeVar("T")
 
 def main() -> None:
     """Print processor seconds, ratios and equalities."""
-    for part in (_ter, _slf):
+    for part in (_ter, _slf, _language_model):
         part()
 
 
@@ -112,3 +120,51 @@ def _same(one: Forests, other: Forests) -> bool:
     return one.vocabulary == other.vocabulary and all(
         getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in arrays
     )
+
+
+# language models -------------------------------------------------------------------------------------------------
+
+
+def _language_model() -> None:
+    """Whole texts, running ones and such as lists have; against one sentence at a time, and kenlm if there is one."""
+    train, test = _texts()
+    model = KneserNey(4).fit(train)
+    rng = np.random.default_rng(1)
+    alike = []
+    for text in list(test)[:200]:
+        words = np.array(text.split() or ["."])
+        alike += [" ".join(np.where(rng.random(len(words)) < 0.1, rng.choice(words), words)) for _ in range(50)]
+    for name, texts in (("running text", test), ("lists", Texts.of(alike))):
+        ours, found = busy(lambda texts=texts: model.score(texts, threads=1), 9)  # type: ignore[misc]
+        theirs, plain = busy(lambda texts=texts: _one_by_one(model, texts), 5)  # type: ignore[misc]
+        gap = np.abs(plain - found.logprobs).max()
+        _told(f"language model, {name}, one sentence at a time", ours, theirs, f"largest difference {gap:.0e}")
+        _peer(model, f"language model, {name}, kenlm", texts, found.logprobs)
+
+
+def _one_by_one(model: LanguageModel, texts: Texts) -> np.ndarray:
+    (words,), vocabulary = intern(texts)
+    return _sums(lm_arrays(model), words.offsets, model.ids(vocabulary)[words.ids])
+
+
+@kernel
+def _sums(arrays, offsets, ids):
+    out = np.empty(len(offsets) - 1)
+    for h in range(len(out)):
+        out[h] = sentence_logprob(arrays, ids[offsets[h] : offsets[h + 1]], offsets[h + 1] - offsets[h])
+    return out
+
+
+def _peer(model: LanguageModel, what: str, texts: Texts, logprobs: np.ndarray) -> None:
+    try:
+        import kenlm
+    except ImportError:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        write_arpa(model, Path(folder) / "m.arpa")
+        other = kenlm.Model(str(Path(folder) / "m.arpa"))
+    lines = [" ".join(text.split()) for text in texts]
+    theirs, found = busy(lambda: [other.score(line) for line in lines], 9)
+    ours, _ = busy(lambda: model.score(texts, threads=1), 9)
+    gap = np.abs(np.array(found) * np.log(10) - logprobs).max()
+    _told(what, ours, theirs, f"largest difference {gap:.0e} (it adds in single precision)")

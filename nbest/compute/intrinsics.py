@@ -1,4 +1,4 @@
-"""Pieces that LLVM vectorises where plain Numba stays scalar: float maximum and minimum as reductions, and exp.
+"""Pieces that LLVM vectorises where plain Numba stays scalar: float maximum and minimum as reductions, exp; prefetch.
 
 `exp` in a Numba loop calls the C library for every element. The polynomial here is within 2e-15 of it, relative, and
 exactly 0 below -708, which is what a posterior wants.
@@ -12,6 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 from nbest.compute.compilation import compiled
 
@@ -44,6 +45,24 @@ def _as_float(typing_context, bits):
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.int64), generate
+
+
+@intrinsic
+def prefetch(typing_context, array, index):
+    """Fetch `array[index]` into the cache while other work goes on; the index may be anything."""
+    if not isinstance(array, types.Array) or index != types.int64:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+        call = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
+        builder.call(call, [address, number(0), number(3), number(1)])  # to read it, soon and again, as data
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
 
 
 @compiled(fastmath={"contract"}, inline="always")

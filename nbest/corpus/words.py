@@ -7,15 +7,22 @@ lower-casing) is done once per distinct word.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from nbest.base.types import Ints
+from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.compute.growing import longer, numbered_slots
+from nbest.compute.row_tables import EMPTY, Table, slot_of
 from nbest.corpus.texts import Texts, concatenate
+
+_FNV, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,46 @@ def intern(*parts: Texts) -> tuple[list[Words], list[str]]:
     offsets, ids, starts, ends = _intern(joined.buffer, joined.starts, joined.ends)
     vocabulary = list(Texts(joined.buffer, starts, ends))
     return _cut(parts, offsets, ids), vocabulary
+
+
+class WordIndex(NamedTuple):
+    """A vocabulary in which words of texts are looked up, by two hashes of their bytes as in `row_tables`."""
+
+    table: Table
+    numbers: npt.NDArray[np.int32]  # [V] what is said for each word
+
+
+def index_words(vocabulary: Sequence[str], numbers: npt.NDArray[np.int32]) -> WordIndex:
+    """The index of a vocabulary; of equal words the last counts."""
+    texts = Texts.of(vocabulary)
+    table = np.zeros((1 << max(4, (3 * len(texts) // 2).bit_length()), 3), np.uint64)
+    _fill_index(table, texts.buffer, texts.starts, texts.ends)
+    return WordIndex(table, numbers)
+
+
+def look_up(texts: Texts, index: WordIndex, other: int) -> Words:
+    """Words of texts as the numbers of an index, `other` for those that it does not have."""
+    most = int(((texts.ends - texts.starts + 1) // 2).sum())
+    offsets, ids = np.zeros(len(texts) + 1, np.int64), np.empty(most, np.int32)
+    buffer, starts, ends = (_read_only(array) for array in (texts.buffer, texts.starts, texts.ends))
+    total = _look_up(buffer, (starts, ends), index, other, ids, offsets=offsets)
+    return Words(offsets, ids[:total].copy())
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same values in one kind of array, or the kernel would be compiled for several."""
+    array = np.ascontiguousarray(array).view()
+    array.flags.writeable = False
+    return array
+
+
+def join_words(parts: Sequence[Words]) -> Words:
+    """All texts of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    lengths = np.concatenate([np.zeros(0, np.int64), *(part.lengths() for part in parts)])
+    ids = np.concatenate([np.zeros(0, np.int32), *(part.ids for part in parts)])
+    return Words(segments.offsets_of(lengths), ids)
 
 
 def characters(*parts: Texts, spaces: bool = False) -> list[Words]:
@@ -134,9 +181,9 @@ def _intern_some(place, texts, known, ids, offsets):
             if total == len(ids) or count == len(hashes):
                 return text, at, count, total
             begin = at
-            code = np.uint64(0xCBF29CE484222325)
+            code = _FNV
             while at < end and (33 <= buffer[at] < 0xC2 or not space_width(buffer, at, end)):
-                code = (code ^ np.uint64(buffer[at])) * np.uint64(0x100000001B3)
+                code = (code ^ np.uint64(buffer[at])) * _FNV_PRIME
                 at += 1
             code ^= code >> np.uint64(29)
             slot = _find(known, buffer, code, begin, at - begin)
@@ -164,6 +211,50 @@ def _find(known, buffer, code, begin, size):
             break
         slot = (slot + np.uint64(1)) & np.uint64(len(table) - 1)
     return slot
+
+
+@kernel
+def _with_byte(one, two, byte):
+    """Hashes of a word that continues with a byte."""
+    return (one ^ np.uint64(byte)) * _FNV_PRIME, (two ^ np.uint64(byte)) * _GOLDEN
+
+
+@kernel
+def _mixed(one, two):
+    return one ^ (one >> np.uint64(29)), two ^ (two >> np.uint64(32))
+
+
+@kernel
+def _fill_index(table, buffer, starts, ends):
+    for number in range(len(starts)):
+        one, two = EMPTY
+        for at in range(starts[number], ends[number]):
+            one, two = _with_byte(one, two, buffer[at])
+        one, two = _mixed(one, two)
+        slot = slot_of(table, one, two)
+        table[slot, 0], table[slot, 1], table[slot, 2] = one, two, np.uint64(number + 1)
+
+
+@kernel
+def _look_up(buffer, bounds, index, other, ids, offsets):
+    total = 0
+    for text in range(len(offsets) - 1):
+        at, end = bounds[0][text], bounds[1][text]
+        while at < end:
+            width = space_width(buffer, at, end)
+            if width:
+                at += width
+                continue
+            one, two = EMPTY
+            while at < end and (33 <= buffer[at] < 0xC2 or not space_width(buffer, at, end)):
+                one, two = _with_byte(one, two, buffer[at])
+                at += 1
+            one, two = _mixed(one, two)
+            number = index.table[slot_of(index.table, one, two), 2]
+            ids[total] = index.numbers[np.int64(number) - 1] if number else other
+            total += 1
+        offsets[text + 1] = total
+    return total
 
 
 @kernel

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
-from nbest.compute.parallel import each
-from nbest.corpus import Texts, intern
+from nbest.compute.parallel import counter, each, thread_count
+from nbest.corpus import Texts
 from nbest.corpus.container import frozen_view
-from nbest.corpus.words import Words
-from nbest.lm.query import END, START, UNKNOWN, lm_arrays, score_sentences, word_logprob
+from nbest.corpus.words import WordIndex, Words, index_words, join_words, look_up
+from nbest.lm.query import END, START, UNKNOWN, lm_arrays, word_logprob
+from nbest.lm.scoring import score_sentences
 
 SPECIAL = ("<unk>", "<s>", "</s>")
 """The first words of every vocabulary: unknown, start and end of a sentence."""
@@ -26,7 +27,7 @@ _TYPES = {
     "logprobs": np.float32,
     "backoffs": np.float32,
 }
-_BLOCK = 2000  # sentences between two reports of progress
+_BLOCKS = 2000, 8000  # least and most texts a piece of work: n-grams that occur again are looked up once in each
 
 
 @dataclass(frozen=True)
@@ -86,19 +87,22 @@ class LanguageModel:
         self, texts: Texts, threads: int | None = None, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> TextScores:
         """Log probabilities of whole texts, each as one sentence, and their unknown words."""
-        (words,), vocabulary = intern(texts)
-        ids = self.ids(vocabulary)[words.ids] if len(vocabulary) else words.ids
         out = np.zeros((len(texts), 4))
-        arrays, done = lm_arrays(self), [0]
+        size = min(max(len(texts) // (2 * thread_count(threads)), _BLOCKS[0]), _BLOCKS[1])
+        arrays, index, tell = lm_arrays(self), self._index, counter(progress, len(texts))
 
-        def work(low: int) -> None:
-            high = min(low + _BLOCK, len(texts))
-            score_sentences(arrays, words.offsets, ids, low, high, out=out)
-            done[0] += high - low
-            progress(done[0], len(texts))
+        def work(low: int) -> Words:
+            part = slice(low, low + size)
+            found = look_up(texts.take(part), index, UNKNOWN)
+            score_sentences(arrays, found.offsets, found.ids, out[part])
+            tell(len(found.offsets) - 1)
+            return found
 
-        each(work, range(0, len(texts), _BLOCK), threads)
-        return TextScores(out, words)
+        return TextScores(out, join_words(each(work, range(0, len(texts), size), threads)))
+
+    @cached_property
+    def _index(self) -> WordIndex:
+        return index_words(self.vocabulary, self.ids(self.vocabulary))
 
 
 @dataclass(frozen=True)

@@ -124,33 +124,3 @@ def sentence_logprob(arrays, words, size):
         value, known = next_logprob(arrays, stream, at, nodes, known)
         total += value
     return total
-
-
-@kernel
-def score_sentences(arrays, offsets, ids, low, high, out):
-    """`out[h]`: log probability of known words and the end, of unknown words, words unknown, words of probability 0.
-
-    Words of probability 0 are in neither sum. The ids of sentence h are `ids[offsets[h]:offsets[h + 1]]`.
-    """
-    longest = 0
-    for h in range(low, high):
-        longest = max(longest, offsets[h + 1] - offsets[h])
-    stream = np.empty(longest + 2, np.int64)
-    nodes = np.empty(len(arrays[0]), np.int64)
-    for h in range(low, high):
-        size = offsets[h + 1] - offsets[h]
-        stream[0] = START
-        for k in range(size):
-            stream[k + 1] = ids[offsets[h] + k]
-        stream[size + 1] = END
-        nodes[0] = START
-        known = min(1, len(arrays[0]) - 2)
-        out[h] = 0.0
-        for at in range(1, size + 2):
-            value, known = next_logprob(arrays, stream, at, nodes, known)
-            unknown = stream[at] == UNKNOWN
-            out[h, 2] += unknown
-            if value == -np.inf:
-                out[h, 3] += 1
-            else:
-                out[h, 1 if unknown else 0] += value

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbest.compute.intrinsics import fast_exp, fmax, fmin
+from nbest.compute.intrinsics import fast_exp, fmax, fmin, prefetch
 
 
 @numba.njit
@@ -47,3 +47,18 @@ def test_exponential_is_exactly_zero_far_below():
 def test_extremes(values, kind):
     x = np.clip(np.array(values), -1e30, 1e30).astype(kind)
     assert extremes(x) == (x.max(), x.min())
+
+
+@numba.njit
+def fetched(x, places):
+    total = 0
+    for k in range(len(places)):
+        prefetch(x, places[k])
+        total += x[k]
+    return total
+
+
+def test_fetching_changes_nothing_wherever_it_is():
+    x = np.arange(6, dtype=np.int32)
+    assert fetched(x, np.array([0, 5, -1, 6, 10**15, -(10**15)])) == 15
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]

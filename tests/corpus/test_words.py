@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbest.corpus.texts import Texts
-from nbest.corpus.words import characters, intern
+from nbest.corpus.words import characters, index_words, intern, join_words, look_up
 
 SPACES = [chr(point) for point in range(sys.maxunicode + 1) if chr(point).isspace()]
 texts = st.lists(
@@ -54,3 +54,17 @@ def test_characters_are_those_of_list(lines, spaces):
     (found,) = characters(Texts.of(lines), spaces=spaces)
     kept = [text if spaces else "".join(text.split()) for text in lines]
     assert [[chr(point) for point in found.of(h)] for h in range(len(lines))] == [list(text) for text in kept]
+
+
+@settings(deadline=None, max_examples=200)
+@given(texts, texts, st.integers(1, 3))
+def test_words_are_looked_up(known, parts, cut):
+    vocabulary = [word for text in known for word in text.split()] + known
+    numbers = np.arange(10, 10 + len(vocabulary), dtype=np.int32)
+    index = index_words(vocabulary, numbers)
+    all_texts = Texts.of(parts)
+    found = join_words([look_up(all_texts.take(slice(low, low + cut)), index, 7) for low in range(0, len(parts), cut)])
+    expected = dict(zip(vocabulary, numbers.tolist(), strict=True))
+    assert [found.of(h).tolist() for h in range(len(parts))] == [
+        [expected.get(word, 7) for word in text.split()] for text in parts
+    ]

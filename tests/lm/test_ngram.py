@@ -17,6 +17,7 @@ from nbest.lm.estimate import KneserNey, adjusted_counts, discounts
 from nbest.lm.model import LanguageModel
 from nbest.lm.prune import entropy_prune
 from nbest.lm.query import lm_arrays, sentence_logprob, word_logprob
+from nbest.lm.scoring import score_sentences
 from nbest.lm.trie import node_words, prefix_nodes
 from tests.lm.ngram_textbook import Textbook
 
@@ -220,3 +221,30 @@ def test_long_sentences_and_strange_words():
     assert {"日本", "\U0001f600"} < set(model.vocabulary)
     for history in ((), ("w", "w"), ("<s>",), ("日本", "é")):
         assert total(model, history) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+@pytest.mark.parametrize("words", [3, 26])
+def test_many_sentences_are_the_sums_of_one_at_a_time(order, words):
+    """To the last bit, whether or not there are so many that they are sorted (`scoring._WORTH`)."""
+    model = model_of(random_corpus(order, 300, words), order)
+    rng = np.random.default_rng(order)
+    some = [rng.integers(0, len(model.vocabulary), rng.integers(0, 9)) for _ in range(120)]
+    some = [np.where((ids == 1) | (ids == 2), 0, ids).astype(np.int32) for ids in some]
+    arrays = lm_arrays(model)
+    for sentences in (some, some[:2], [some[0][:0]], [np.array([5], np.int32)]):
+        out = np.full((len(sentences), 4), 7.0)
+        offsets = np.cumsum([0, *map(len, sentences)])
+        score_sentences(arrays, offsets, np.concatenate(sentences), out)
+        for row, ids in zip(out, sentences, strict=True):
+            assert row[2:].tolist() == [(ids == 0).sum(), 0]
+            expected = sentence_logprob(arrays, ids, len(ids))
+            assert row[0] + row[1] == (pytest.approx(expected, rel=1e-12) if row[2] else expected)
+
+
+def test_marks_and_words_with_strange_bytes_in_texts():
+    model = model_of([["a", "größer", "日本"], ["a", "b"]], 2)
+    texts = ["a größer 日本", "<s> a </s> <unk>", "\u3000a\u00a0b\x1c日本\n", "", " ", "größe größerr ä"]
+    scores = model.score(Texts.of(texts))
+    assert np.array_equal(scores.words.ids, model.ids(word for text in texts for word in text.split()))
+    assert scores.unknown.tolist() == [0, 3, 0, 0, 0, 3]
