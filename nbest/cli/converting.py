@@ -13,7 +13,7 @@ from nbest.base.inputs import Input
 from nbest.base.types import Floats
 from nbest.cli.console import Console
 from nbest.cli.convert import Convert
-from nbest.cli.loading import say_origins
+from nbest.cli.loading import ids_of, say_origins
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
 from nbest.corpus.contract import C
@@ -35,7 +35,9 @@ def run(call: Convert) -> None:
     outputs = written(call.target, format_of(call.target, call.target_format))
     refuse_overwriting(outputs, [call.source, call.refs, call.model, str(options.get("manifest", "-"))])
     source = Input(call.source)
-    ids = in_blocks(source, _ids, call.source_format, whole=_ids_of, **options) if call.refs else []
+    ids = (
+        in_blocks(source, ids_of, call.source_format, whole=lambda forests: forests.ids, **options) if call.refs else ()
+    )
     references = read_references(call.refs, ids) if call.refs else ()
     conversion = _Conversion(call, console, dict(zip(ids, references, strict=True)))
     with console.progress(f"bytes of {call.source}") as update:
@@ -43,14 +45,6 @@ def run(call: Convert) -> None:
             source, conversion.lists, call.source_format, whole=conversion.forests, progress=update, **options
         )
     console.say(f"{call.target}: {done}")
-
-
-def _ids(blocks: Iterable[NBest]) -> list[str]:
-    return [name for block in blocks for name in block.ids]
-
-
-def _ids_of(forests: Forests) -> list[str]:
-    return list(forests.ids)
 
 
 def _options(given: list[str] | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,11 +10,12 @@ from nbest.base.errors import ParameterError
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import refuse_rest, separate
 from nbest.cli.inspect import Inspect
-from nbest.cli.loading import Measure, Source, measure, read_corpus, read_lists
+from nbest.cli.loading import Measure, Source, measure, over_blocks, read_corpus, read_lists
 from nbest.cli.streams import put
-from nbest.corpus.contract import Corpus, need_lists
+from nbest.corpus import NBest
+from nbest.corpus.contract import C, need_lists
 from nbest.evaluation.forest_inspection import ForestInspection, inspect_corpus
-from nbest.evaluation.inspection import Inspection, inspect
+from nbest.evaluation.inspection import Inspection, inspect, inspect_blocks
 from nbest.evaluation.model_inspection import ModelInspection, inspect_model, is_model
 from nbest.model.loglinear import load
 from nbest.report import Column, Table
@@ -36,9 +37,7 @@ def run(call: Inspect) -> None:
     if call.metric is not None:
         how = measure(call.metric, given, call)
     refuse_rest(given, *([] if how is None else [type(how.metric)]), own=Inspect)
-    corpus = read_corpus(Source(paths, call.refs, call.format), console)
-    corpus = corpus if how is None else how.measured(corpus)
-    found = _look(corpus, call, console)
+    found = _look(Source(paths, call.refs, call.format), how, call, console)
     if call.as_json:
         print_json(asdict(found))
     elif isinstance(found, Inspection):
@@ -99,11 +98,23 @@ def _shown(value: object) -> str:
     return number(value) if isinstance(value, int | float) else str(value)
 
 
-def _look(corpus: Corpus, call: Inspect, console: Console) -> Inspection | ForestInspection:
-    if call.against is None:
-        return inspect_corpus(corpus)
-    lists = need_lists(corpus, "--against compares lists; these are forests")
-    return inspect(lists, read_lists(Source([call.against], call.against_refs, call.format), console))
+def _look(source: Source, how: Measure | None, call: Inspect, console: Console) -> Inspection | ForestInspection:
+    def measured(corpus: C) -> C:
+        return corpus if how is None else how.measured(corpus)
+
+    if call.against is not None:
+        lists = need_lists(measured(read_corpus(source, console)), "--against compares lists; these are forests")
+        return inspect(lists, read_lists(Source([call.against], call.against_refs, call.format), console))
+    if call.scores is not None:  # a line for each hypothesis of the file
+        return inspect_corpus(measured(read_corpus(source, console)))
+
+    def lists_found(blocks: Iterable[NBest]) -> Inspection | ForestInspection:
+        return inspect_blocks(map(measured, blocks))
+
+    with console.progress(f"bytes of {source.lists[0]}") as update:
+        return over_blocks(
+            source, console, lists_found, whole=lambda corpus: inspect_corpus(measured(corpus)), progress=update
+        )
 
 
 def _print_lists(found: Inspection, how: Measure | None, console: Console) -> None:

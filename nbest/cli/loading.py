@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from nbest.base.errors import FormatError, ParameterError, look_up
 from nbest.base.files import read_lines
+from nbest.base.inputs import Input, Progress
+from nbest.base.types import References
 from nbest.cli.console import Console
 from nbest.cli.further import settable, take
 from nbest.compute import parallel
@@ -22,7 +24,10 @@ from nbest.evaluation.overlap import shared_segments
 from nbest.formats import read_any
 from nbest.formats.lists.base import number
 from nbest.formats.references import align_references
+from nbest.formats.streams import in_blocks
 from nbest.metrics import METRICS, External, make_metric
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,55 @@ def read_corpus(source: Source, console: Console) -> Corpus:
     say_origins(console, source.lists[0], corpus)
     if not source.refs:
         return corpus
-    references, left_out = align_references(list(source.refs), corpus.ids)
+    return corpus.with_references(_references(source, corpus.ids, console))
+
+
+def _references(source: Source, ids: Sequence[str], console: Console) -> References:
+    references, left_out = align_references(list(source.refs or ()), ids)
     if left_out:
         console.warn(f"{source.lists[0]}: {left_out} segments have references but no hypotheses; they are left out")
-    return corpus.with_references(references)
+    return references
+
+
+def over_blocks(
+    source: Source,
+    console: Console,
+    consume: Callable[[Iterable[NBest]], R],
+    whole: Callable[[Corpus], R],
+    progress: Progress,
+) -> R:
+    """`consume` with the lists of one file block by block, with references where they are given; with forests, or
+    several lists together, `whole`. The ids of all segments are read first where references have to be found for them.
+    """
+    if len(source.lists) > 1:
+        return whole(read_corpus(source, console))
+    file = Input(source.lists[0])
+    own: dict[str, Sequence[str]] = {}
+    if source.refs:
+        if source.lists[0] == "-" and "-" in source.refs:
+            raise ParameterError("only one input can come from standard input (-)")
+        ids = in_blocks(file, ids_of, source.format, whole=lambda forests: forests.ids)
+        own = dict(zip(ids, _references(source, ids, console), strict=True))
+
+    def with_references(corpus: C) -> C:
+        return corpus.with_references([own[name] for name in corpus.ids]) if own else corpus
+
+    def blocks(given: Iterable[NBest]) -> Iterator[NBest]:
+        for at, block in enumerate(given):
+            if at == 0:
+                say_origins(console, source.lists[0], block)
+            yield with_references(block)
+
+    def forests(given: Corpus) -> R:
+        say_origins(console, source.lists[0], given)
+        return whole(with_references(given))
+
+    return in_blocks(file, lambda given: consume(blocks(given)), source.format, whole=forests, progress=progress)
+
+
+def ids_of(blocks: Iterable[NBest]) -> Sequence[str]:
+    """The ids of all segments of blocks."""
+    return [name for block in blocks for name in block.ids]
 
 
 def say_origins(console: Console, path: str, corpus: Corpus) -> None:

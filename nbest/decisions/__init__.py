@@ -12,7 +12,7 @@ from nbest.corpus import NBest
 from nbest.decisions.consensus import consensus
 from nbest.decisions.mbr import mbr
 from nbest.decisions.onebest import first, one_best
-from nbest.decisions.oracle import corpus_oracle, oracle, random_score
+from nbest.decisions.oracle import corpus_oracle, corpus_oracle_score, oracle, random_score
 from nbest.model.loglinear import LogLinear
 
 DECISIONS: Registry[Callable[..., Ints]] = Registry(
@@ -57,6 +57,6 @@ def needs_one(name: str) -> bool:
 
 
 __all__ = [
-    "BY_METRIC", "DECISIONS", "consensus", "corpus_oracle", "decide", "first", "mbr", "needs_model", "needs_one",
-    "one_best", "oracle", "random_score", "takes",
+    "BY_METRIC", "DECISIONS", "consensus", "corpus_oracle", "corpus_oracle_score", "decide", "first", "mbr",
+    "needs_model", "needs_one", "one_best", "oracle", "random_score", "takes",
 ]  # fmt: skip

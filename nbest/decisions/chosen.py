@@ -13,7 +13,7 @@ from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
 from nbest.corpus.metric import Metric
 from nbest.decisions.onebest import first
-from nbest.decisions.oracle import corpus_oracle, oracle
+from nbest.decisions.oracle import corpus_oracle_score, oracle
 from nbest.forests.expectations import expectations
 from nbest.forests.kbest import kbest
 from nbest.forests.oracle import forest_oracle
@@ -105,7 +105,7 @@ def oracle_score(corpus: Corpus) -> float:
 
 @oracle_score.register(NBest)
 def _(corpus: NBest) -> float:
-    return corpus.score(corpus_oracle(corpus))
+    return corpus_oracle_score(corpus)
 
 
 @oracle_score.register(Forests)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus
+from nbest.corpus.kept import Kept, blocks_of
+from nbest.corpus.metric import Metric
 from nbest.decisions import first
 from nbest.evaluation.significance import permutation
 from nbest.metrics import External
@@ -27,31 +29,51 @@ _CASED = 0.05  # share of capitals by which texts are in one case, or differ
 # labels ---------------------------------------------------------------------------------------------------------
 
 
-def leaked_labels(corpus: NBest) -> list[str]:
+def leaked_labels(lists: NBest | Kept) -> list[str]:
     """The dense features that order the hypotheses of every list as the metric's loss does, ties and all."""
-    stats, metric = corpus.need_stats()
+    corpus = next(iter(blocks_of(lists)))
     names = list(corpus.feature_names)
     few = max(1, int(np.searchsorted(corpus.offsets, _ROWS, side="right")) - 1)
-    for part in (corpus.select(np.arange(min(few, len(corpus)))), corpus):
+    for parts in ([corpus.between(0, min(few, len(corpus)))], blocks_of(lists)):
         if names:
-            losses = metric.losses(stats[: part.hypotheses])
-            names = [name for name in names if _is_copy(part.column(name), losses, part.offsets)]
+            found = [_steps(part, names) for part in parts]
+            names = [name for d, name in enumerate(names) if _is_copy([steps[d] for steps in found])]
     return names
 
 
-def _is_copy(column: Floats, losses: Floats, offsets: Ints) -> bool:
-    """Whether within lists a column is a rising, or a falling, function of the losses."""
-    owners = segments.owners(offsets)
+class _LossSteps(NamedTuple):
+    """How a column goes along with the losses of some lists: steps between hypotheses next to each other by loss."""
+
+    rising: int  # steps in which the loss rises
+    largest: float  # step of the column
+    tied: float  # largest step of the column where the loss is the same
+    low: float  # least and greatest step of the column where the loss rises
+    high: float
+
+
+def _steps(part: NBest, names: Sequence[str]) -> list[_LossSteps]:
+    stats, metric = part.need_stats()
+    losses, owners = metric.losses(stats), segments.owners(part.offsets)
     order = np.lexsort((losses, owners))
     inside = np.diff(owners[order]) == 0
     steps = np.diff(losses[order])[inside]
-    with np.errstate(over="ignore"):  # of the largest numbers: infinite, which is a step too
-        change = np.diff(column[order])[inside]
-    tolerance = 1e-6 * (np.abs(change).max(initial=0.0))
-    if (steps > 0).sum() < _PAIRS or (np.abs(change[steps == 0]) > tolerance).any():
+    found = []
+    for name in names:
+        with np.errstate(over="ignore"):  # of the largest numbers: infinite, which is a step too
+            change = np.diff(part.column(name)[order])[inside]
+        moved, tied = change[steps > 0], np.abs(change[steps == 0])
+        size = np.abs(change).max(initial=0.0)
+        low, high = moved.min(initial=np.inf), moved.max(initial=-np.inf)
+        found.append(_LossSteps(len(moved), size, tied=tied.max(initial=0.0), low=low, high=high))
+    return found
+
+
+def _is_copy(found: Sequence[_LossSteps]) -> bool:
+    """Whether within lists a column is a rising, or a falling, function of the losses."""
+    tolerance = 1e-6 * max(each.largest for each in found)
+    if sum(each.rising for each in found) < _PAIRS or max(each.tied for each in found) > tolerance:
         return False
-    moved = change[steps > 0]
-    return bool((moved > tolerance).all() or (moved < -tolerance).all())
+    return min(each.low for each in found) > tolerance or max(each.high for each in found) < -tolerance
 
 
 @singledispatch
@@ -62,47 +84,62 @@ def label_findings(corpus: Corpus) -> list[str]:
 
 @label_findings.register(NBest)
 def _(corpus: NBest) -> list[str]:
-    _, metric = corpus.need_stats()
+    return label_findings_of(leaked_labels(corpus), corpus.need_metric())
+
+
+def label_findings_of(names: Sequence[str], metric: Metric) -> list[str]:
+    """That of these features."""
     return [
         f"feature {name!r} orders all hypotheses exactly as {metric.name} does: it knows the references, and new lists "
         "will not have it; leave it out (--drop)"
-        for name in leaked_labels(corpus)
+        for name in names
     ]
 
 
-def oracle_like(corpus: NBest, score: float | None, reverse: float | None, scores: dict[str, float]) -> bool:
+def oracle_like(lists: NBest | Kept, score: float | None, reverse: float | None, scores: dict[str, float]) -> bool:
     """Whether a feature alone, with these scores by its largest and smallest values, is as good as the oracle where
     many lists have something to gain."""
-    stats, metric = corpus.need_stats()
-    losses = metric.losses(stats)
-    gain = segments.maxima(losses, corpus.offsets) > -segments.maxima(-losses, corpus.offsets)
-    return int(gain.sum()) >= _PAIRS and any(
-        each is not None and abs(each - scores["oracle"]) <= 1e-9 for each in (score, reverse)
-    )
+    if not any(each is not None and abs(each - scores["oracle"]) <= 1e-9 for each in (score, reverse)):
+        return False
+    gaining = 0
+    for block in blocks_of(lists):
+        stats, metric = block.need_stats()
+        losses = metric.losses(stats)
+        worst, best = segments.maxima(losses, block.offsets), -segments.maxima(-losses, block.offsets)
+        gaining += int((worst > best).sum())
+    return gaining >= _PAIRS
 
 
 # costs ----------------------------------------------------------------------------------------------------------
 
 
-def looks_like_cost(corpus: NBest, name: str, scores: dict[str, float]) -> bool:
+def looks_like_cost(
+    lists: NBest | Kept, name: str, by_largest: float | None, by_smallest: float | None, scores: dict[str, float]
+) -> bool:
     """Whether the smallest values of a feature choose clearly better than chance, and than its largest.
 
     Clearly: they gain at least a fifth of what the oracle gains over a random choice, the largest lose, and swapping
     the two choices at random within segments (a paired permutation test) hardly ever gives such a difference.
     A column of whole numbers counts something (words, pieces), and is no cost.
     """
-    stats, metric = corpus.need_stats()
+    metric = lists.need_metric()
     sign = 1.0 if metric.higher_is_better else -1.0
-    filled = corpus.lengths > 0
-    column = corpus.column(name)
-    if (column == np.round(column)).all():
-        return False
-    largest, smallest = (segments.argmax(way * column, corpus.offsets)[filled] for way in (1.0, -1.0))
-    by_largest, by_smallest = (sign * float(metric.score(stats[rows].sum(axis=0))) for rows in (largest, smallest))
     chance, best = sign * scores["random"], sign * scores["oracle"]
-    if not by_largest < chance or by_smallest < chance + _COST * (best - chance) or best <= chance:
+    enough = chance + _COST * (best - chance)
+    assert by_largest is not None
+    assert by_smallest is not None
+    if not sign * by_largest < chance or sign * by_smallest < enough or best <= chance:
         return False
-    return permutation(metric, stats[largest], stats[smallest], samples=1000).p <= _LEVEL
+    whole, chosen = True, []
+    for block in blocks_of(lists):
+        column, stats = block.column(name), block.need_stats()[0]
+        whole = whole and bool((column == np.round(column)).all())
+        rows = [segments.argmax(way * column, block.offsets)[block.lengths > 0] for way in (1.0, -1.0)]
+        chosen.append([stats[each] for each in rows])
+    if whole:
+        return False
+    largest, smallest = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
+    return permutation(metric, largest, smallest, samples=1000).p <= _LEVEL
 
 
 # letters --------------------------------------------------------------------------------------------------------

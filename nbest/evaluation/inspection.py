@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nbest.base.types import Bools, Floats
+from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.corpus.operations import first_of_equals
+from nbest.corpus.kept import Kept
 from nbest.corpus.order import gaps
-from nbest.decisions import corpus_oracle, first, random_score
-from nbest.evaluation.findings import case_findings, label_findings, leaked_labels, looks_like_cost, oracle_like
+from nbest.decisions import corpus_oracle_score, first, random_score
+from nbest.evaluation.findings import case_findings, label_findings_of, leaked_labels, looks_like_cost, oracle_like
 from nbest.evaluation.overlap import shared_segments
-from nbest.features import within_scale
+from nbest.evaluation.seen import Seen
 from nbest.metrics import External
 
-_ROWS = 20000  # hypotheses looked at for mixtures
 _RESIDUE = 1e-4  # a feature counts as a mixture when the others explain all but this share of its spread
 
 
@@ -53,81 +53,90 @@ class Inspection:
 
 def inspect(corpus: NBest, other: NBest | None = None) -> Inspection:
     """Look at lists; with statistics also at scores and signs, with `other` also at overlap between the two."""
-    distinct = None if corpus.texts is None else first_of_equals(corpus, compare_features=False)
-    scale = within_scale(corpus)
-    features = tuple(_feature(corpus, d, scale[d]) for d in range(len(corpus.feature_names)))
-    scores = _scores(corpus) if corpus.stats is not None else {}
-    findings = [
-        *_list_findings(corpus, distinct),
-        *_feature_findings(corpus, scale),
-        *(_score_findings(corpus, features, scores) if scores else ()),
-        *(_overlap_findings(corpus, other) if other is not None else ()),
-    ]
+    found = inspect_blocks([corpus])
+    overlap = _overlap_findings(corpus, other) if other is not None else []
+    return replace(found, findings=(*found.findings, *overlap)) if overlap else found
+
+
+def inspect_blocks(blocks: Iterable[NBest]) -> Inspection:
+    """`inspect` of lists that come block by block, each of which is looked at once; of measured ones features and
+    statistics are kept on disk."""
+    seen = Seen()
+    with Kept() as kept:
+        for block in blocks:
+            seen.add(block)
+            if block.scored:
+                kept.add(block)
+        scores = _scores(seen, kept) if kept.first is not None else {}
+        scale = seen.scale
+        features = tuple(_feature(seen, d, scale[d]) for d in range(len(seen.feature_names)))
+        findings = [
+            *_list_findings(seen),
+            *_feature_findings(seen.beginning, seen.feature_names, scale),
+            *(_score_findings(seen, kept, features, scores) if scores else ()),
+        ]
+    lengths = seen.lengths
     return Inspection(
-        segments=len(corpus),
-        hypotheses=corpus.hypotheses,
-        shortest=int(corpus.lengths.min(initial=corpus.hypotheses)),
-        longest=int(corpus.lengths.max(initial=0)),
-        empty=int((corpus.lengths == 0).sum()),
-        distinct_texts=None if distinct is None else int(distinct.sum()),
-        sparse_features=len(corpus.sparse_names),
+        segments=len(lengths),
+        hypotheses=seen.hypotheses,
+        shortest=int(lengths.min(initial=seen.hypotheses)),
+        longest=int(lengths.max(initial=0)),
+        empty=int((lengths == 0).sum()),
+        distinct_texts=seen.distinct,
+        sparse_features=len(seen.sparse_names),
         features=features,
         scores=scores,
         findings=tuple(findings),
     )
 
 
-def _feature(corpus: NBest, d: int, spread: float) -> Feature:
-    column = np.asarray(corpus.features[:, d], np.float64)
-    name = corpus.feature_names[d]
-    score = reverse = None
-    if corpus.stats is not None:
-        score = corpus.score(segments.argmax(column, corpus.offsets))
-        reverse = corpus.score(segments.argmax(-column, corpus.offsets))
-    low, high, mean = (column.min(), column.max(), segments.mean_of(column)) if len(column) else (0.0, 0.0, 0.0)
-    origin = str(corpus.origins[name]) if name in corpus.origins else ""
+def _feature(seen: Seen, d: int, spread: float) -> Feature:
+    name, column = seen.feature_names[d], seen.columns[d]
+    low, high, mean = (column.low, column.high, column.mean) if seen.hypotheses else (0.0, 0.0, 0.0)
     return Feature(
-        name, origin, float(low), float(high), float(mean), spread=float(spread), score=score, reverse_score=reverse
+        name=name,
+        origin=str(seen.origins[name]) if name in seen.origins else "",
+        low=low,
+        high=high,
+        mean=mean,
+        spread=float(spread),
+        score=seen.score(column.by_largest),
+        reverse_score=seen.score(column.by_smallest),
     )
 
 
-def _scores(corpus: NBest) -> dict[str, float]:
-    return {
-        "first": corpus.score(first(None, corpus)),
-        "random": random_score(corpus),
-        "oracle": corpus.score(corpus_oracle(corpus)),
-    }
+def _scores(seen: Seen, kept: Kept) -> dict[str, float]:
+    by_first = seen.score(seen.by_first)
+    assert by_first is not None
+    return {"first": by_first, "random": random_score(kept), "oracle": corpus_oracle_score(kept)}
 
 
-def _list_findings(corpus: NBest, distinct: Bools | None) -> list[str]:
+def _list_findings(seen: Seen) -> list[str]:
     found = []
-    empty, single = int((corpus.lengths == 0).sum()), int((corpus.lengths == 1).sum())
+    empty, single = (int((seen.lengths == size).sum()) for size in (0, 1))
     if empty:
         found.append(f"{empty} lists are empty: nothing can be chosen for them")
     if single:
         found.append(f"{single} lists have only one hypothesis: they teach nothing")
-    if distinct is not None and not distinct.all():
-        repeats = int((~distinct).sum())
+    if seen.distinct is not None and seen.distinct < seen.hypotheses:
         found.append(
-            f"{repeats} hypotheses repeat a text of their list: in lists of samples repeats are votes, keep them; "
-            "where they are copies, or other derivations of one output, nbest convert --dedupe keeps the first of each"
+            f"{seen.hypotheses - seen.distinct} hypotheses repeat a text of their list: in lists of samples repeats "
+            "are votes, keep them; where they are copies, or other derivations of one output, nbest convert --dedupe "
+            "keeps the first of each"
         )
-    missing, absent = gaps(corpus.ids)
+    missing, absent = gaps(seen.ids)
     if missing:
         found.append(f"{missing} segments are missing (the first is {absent}): references must not shift for it")
     return found
 
 
-def _feature_findings(corpus: NBest, scale: Floats) -> list[str]:
-    names = corpus.feature_names
+def _feature_findings(part: NBest, names: tuple[str, ...], scale: Floats) -> list[str]:
+    """Features that cannot matter; and, in a part of the lists, such that are mixtures of others."""
     found = [
         f"feature {n!r} never differs within a list: it cannot matter"
         for n, s in zip(names, scale, strict=True)
         if s == 0
     ]
-    rows = min(corpus.hypotheses, _ROWS)
-    last = int(np.searchsorted(corpus.offsets, rows, side="right")) - 1
-    part = corpus.select(np.arange(max(last, min(1, len(corpus)))))
     useful = np.flatnonzero(scale > 0)
     if part.hypotheses <= len(useful) + len(part):
         return found
@@ -146,26 +155,27 @@ def _feature_findings(corpus: NBest, scale: Floats) -> list[str]:
     return found
 
 
-def _score_findings(corpus: NBest, features: tuple[Feature, ...], scores: dict[str, float]) -> list[str]:
-    _, metric = corpus.need_stats()
+def _score_findings(seen: Seen, kept: Kept, features: tuple[Feature, ...], scores: dict[str, float]) -> list[str]:
+    metric = kept.need_metric()
     sign = 1.0 if metric.higher_is_better else -1.0
-    found = label_findings(corpus)
-    leaked = leaked_labels(corpus)
+    leaked = leaked_labels(kept)
+    found = label_findings_of(leaked, metric)
+    others = [each for each in features if each.name not in leaked]
     found += [
         f"feature {each.name!r} alone chooses as well as the oracle: does it know the references?"
-        for each in features
-        if each.name not in leaked and oracle_like(corpus, each.score, each.reverse_score, scores)
+        for each in others
+        if oracle_like(kept, each.score, each.reverse_score, scores)
     ]
-    case = case_findings(corpus)
-    for feature in () if case else features:  # scores of another case mean nothing
-        if feature.name not in leaked and looks_like_cost(corpus, feature.name, scores):
+    case = case_findings(seen.firsts)
+    for feature in () if case else others:  # scores of another case mean nothing
+        if looks_like_cost(kept, feature.name, feature.score, feature.reverse_score, scores=scores):
             found.append(
                 f"feature {feature.name!r} looks like a cost: the smallest scores {feature.reverse_score:.2f}, "
                 f"the largest {feature.score:.2f} (random {scores['random']:.2f}): is its sign right?"
             )
     if sign * scores["oracle"] <= sign * scores["first"] + 1e-9:
         found.append("the first hypothesis is already the best of every list: there is nothing to gain")
-    return [*found, *case, *_reference_findings(corpus)]
+    return [*found, *case, *_reference_findings(seen.firsts)]
 
 
 def _reference_findings(corpus: NBest) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial, singledispatch
 
 import numpy as np
@@ -30,16 +31,20 @@ def within_scale(corpus: Corpus) -> Floats:
 
 @within_scale.register(NBest)
 def _(corpus: NBest) -> Floats:
-    found = current().map(_within, corpus.shards())
+    return scale_of(current().map(spread_within, corpus.shards()), corpus.hypotheses)
+
+
+def scale_of(found: Sequence[tuple[Floats, Floats]], hypotheses: int) -> Floats:
+    """[D] the scale within segments of what `spread_within` found in the parts of lists."""
     sizes = np.stack([size for size, _ in found])
     largest = sizes.max(axis=0)
     share = np.divide(sizes, largest, out=np.zeros_like(sizes), where=largest > 0)
     squares = sum(own * part**2 for part, (_, own) in zip(share, found, strict=True))
-    deviation = np.sqrt(squares / max(corpus.hypotheses, 1))
+    deviation = np.sqrt(squares / max(hypotheses, 1))
     return np.where(deviation > 1e-13, deviation * largest, 0.0)
 
 
-def _within(part: NBest) -> tuple[Floats, Floats]:
+def spread_within(part: NBest) -> tuple[Floats, Floats]:
     """[D] the largest size of each feature, and the sum of squares around the means of segments in units of it."""
     features = part.features
     counts = np.maximum(part.lengths, 1)

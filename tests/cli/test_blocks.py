@@ -99,3 +99,34 @@ def test_what_is_wrong_at_the_end_leaves_nothing_on_standard_output(folder: Path
     for command in (["convert", "dev.nbest", "-"], ["rerank", "dev.nbest", "--decision", "first"]):
         for result in both(*command):
             assert (result[0], result[1]) == (2, "")
+
+
+@pytest.mark.parametrize("metric", ["", "bleu", "wer", "external"])
+@pytest.mark.parametrize("lists", ["dev.nbest", "gaps.nbest", "sparse.jsonl", "empty.jsonl", "falling.nbest"])
+def test_inspect(metric: str, lists: str, folder: Path, both) -> None:  # type: ignore[no-untyped-def]
+    rows = (folder / "dev.nbest").read_text().splitlines()
+    (folder / "gaps.nbest").write_text("\n".join(row for row in rows if row.split()[0] not in ("3", "4")) + "\n")
+    (folder / "falling.nbest").write_text("\n".join(rows[::-1]) + "\n")
+    many = [
+        {"hypotheses": [{"text": f"text {k}", "features": {"am": k + i / 7, "lm": i * k / 3}} for k in range(3)]}
+        for i in range(60)
+    ]
+    many[50]["hypotheses"][0]["sparse"] = {"x": 1.0}  # type: ignore[index,assignment]
+    (folder / "sparse.jsonl").write_text("".join(json.dumps(row) + "\n" for row in many))
+    many[7], many[59] = {"hypotheses": []}, {"hypotheses": []}
+    (folder / "empty.jsonl").write_text("".join(json.dumps(row) + "\n" for row in many))
+    how = {"": [], "external": ["-m", "external", "--column", "lm"]}.get(metric, ["--refs", "dev.ref", "-m", metric])
+    whole, blocks = both("inspect", lists, *how)
+    assert whole == blocks
+    assert whole[0] == 0
+    whole, blocks = both("inspect", lists, *how, "--json")
+    assert _rounded(json.loads(whole[1])) == _rounded(json.loads(blocks[1]))
+
+
+def _rounded(value):  # type: ignore[no-untyped-def]
+    """Numbers to ten digits: sums of blocks are rounded otherwise."""
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.10g}") if isinstance(value, float) else value

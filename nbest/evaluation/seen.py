@@ -1,0 +1,129 @@
+"""What one look at each block of lists tells of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.corpus import NBest, Origin
+from nbest.corpus.metric import Metric
+from nbest.corpus.operations import first_of_equals, join
+from nbest.decisions import first
+from nbest.features.standardise import scale_of, spread_within
+
+_ROWS = 20000  # hypotheses at the beginning that are kept to look for mixtures
+
+
+@dataclass
+class SeenColumn:
+    """The range of a feature, and the statistics of what its largest, and its smallest, values choose."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    means: tuple[tuple[int, float], ...] = ()  # of the blocks, with their sizes
+    by_largest: Floats | float = 0.0
+    by_smallest: Floats | float = 0.0
+
+    def add(self, values: Floats, block: NBest) -> None:
+        """The values of a block."""
+        if len(values):
+            self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
+            self.means = (*self.means, (len(values), segments.mean_of(values)))
+        if block.scored:
+            self.by_largest = self.by_largest + block.totals(segments.argmax(values, block.offsets))
+            self.by_smallest = self.by_smallest + block.totals(segments.argmax(-values, block.offsets))
+
+    @property
+    def mean(self) -> float:
+        """Over all hypotheses."""
+        if len(self.means) == 1:
+            return self.means[0][1]
+        total = sum(size for size, _ in self.means)
+        return sum(mean * (size / total) for size, mean in self.means)
+
+
+class Seen:
+    """Sizes and ranges of the lists of all blocks, their beginning, and their first hypotheses."""
+
+    def __init__(self) -> None:
+        self.metric: Metric | None = None
+        self.feature_names: tuple[str, ...] = ()
+        self.origins: Mapping[str, Origin] = {}
+        self.sparse_names: set[str] = set()
+        self.columns: list[SeenColumn] = []
+        self.ids: list[str] = []
+        self.distinct: int | None = 0
+        self.by_first: Floats | float = 0.0
+        self._lengths: list[Ints] = []
+        self._spread: list[tuple[Floats, Floats]] = []
+        self._beginning: list[NBest] = []
+        self._firsts: list[NBest] = []
+
+    def add(self, block: NBest) -> None:
+        """Look at a block."""
+        if not self._lengths:
+            self.metric, self.feature_names, self.origins = block.metric, block.feature_names, block.origins
+            self.columns = [SeenColumn() for _ in block.feature_names]
+        self.ids += block.ids
+        self.sparse_names.update(block.sparse_names)
+        self._add_distinct(block)
+        if sum(part.hypotheses for part in self._beginning) < _ROWS:
+            self._beginning.append(replace(block, texts=None, sparse=None, sparse_names=()))
+        self._lengths.append(block.lengths)
+        self._spread += map(spread_within, block.shards())
+        for d, column in enumerate(self.columns):
+            column.add(np.asarray(block.features[:, d], np.float64), block)
+        if block.scored:
+            chosen = first(None, block)
+            self.by_first = self.by_first + block.totals(chosen)
+            self._firsts.append(_only(block, chosen))
+
+    def _add_distinct(self, block: NBest) -> None:
+        if block.texts is None:
+            self.distinct = None
+        elif self.distinct is not None:
+            self.distinct += int(first_of_equals(block, compare_features=False).sum())
+
+    @property
+    def lengths(self) -> Ints:
+        """[N] hypotheses of each list."""
+        return np.concatenate(self._lengths)
+
+    @property
+    def hypotheses(self) -> int:
+        """H."""
+        return int(self.lengths.sum())
+
+    @property
+    def scale(self) -> Floats:
+        """[D] spread of each feature within lists."""
+        return scale_of(self._spread, self.hypotheses)
+
+    def score(self, totals: Floats | float) -> float | None:
+        """The metric of these statistics; None without one."""
+        return None if self.metric is None else float(self.metric.score(np.asarray(totals)))
+
+    @property
+    def beginning(self) -> NBest:
+        """As many of the first lists as hold 20,000 hypotheses, at least one."""
+        lists = self._beginning[0] if len(self._beginning) == 1 else join(self._beginning)
+        rows = min(lists.hypotheses, _ROWS)
+        last = int(np.searchsorted(lists.offsets, rows, side="right")) - 1
+        return lists.select(np.arange(max(last, min(1, len(lists)))))
+
+    @property
+    def firsts(self) -> NBest:
+        """The first hypothesis of every list, as lists."""
+        return self._firsts[0] if len(self._firsts) == 1 else join(self._firsts)
+
+
+def _only(block: NBest, chosen: Ints) -> NBest:
+    """The lists with nothing but what is chosen."""
+    mask = np.zeros(block.hypotheses, bool)
+    mask[chosen[chosen >= 0]] = True
+    lists = block.without_sparse().keep(mask)
+    return lists if lists.texts is None else replace(lists, texts=lists.texts.compact())
