@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
@@ -18,7 +17,7 @@ from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus
-from nbest.corpus.order import first_number, whole_numbers
+from nbest.corpus.order import SegmentNumbers, first_number, gaps
 from nbest.decisions import DECISIONS, needs_model, takes
 from nbest.decisions.choose import Choice, choose, decision_of
 from nbest.formats.streams import in_blocks
@@ -116,8 +115,7 @@ class _Lines:
 
     call: Rerank
     file: IO[bytes] = field(default_factory=lambda: SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115
-    numbers: array[int] = field(default_factory=lambda: array("q"))  # of the segments, where all have some
-    named: bool = False
+    segments: SegmentNumbers = field(default_factory=SegmentNumbers)
     empty: int = 0
 
     def __enter__(self) -> _Lines:
@@ -130,9 +128,7 @@ class _Lines:
         """The lines of a block."""
         ids, texts = found.lists.ids, [" ".join(text.splitlines()) for text in found.texts]
         self.empty += int((found.chosen < 0).sum())
-        numbers = None if self.named else whole_numbers(ids)
-        self.named = self.named or numbers is None
-        self.numbers.extend(numbers or ())
+        self.segments.add(ids)
         if self.call.as_json:
             texts = _json_lines(found, texts)
         elif self.call.ids:
@@ -150,7 +146,7 @@ class _Lines:
             console.warn(f"{path}: {nothing}; {_EMPTY}")
         gaps: Iterator[int] = iter(())
         if not (self.call.as_json or self.call.ids):
-            if self.named:
+            if self.segments.named:
                 console.say(f"{path}: segments have names; --ids writes them too, for references by name")
             elif self._missing(console):
                 gaps = self._gaps()
@@ -162,12 +158,11 @@ class _Lines:
 
     def _missing(self, console: Console) -> bool:
         """Whether empty lines stand for numbers that are missing."""
-        missing = self.numbers[-1] + 1 - first_number(self.numbers) - len(self.numbers) if self.numbers else 0
+        missing, first = gaps(self.segments.numbers)
         if not missing:
             return False
-        first = next((i for i, number in enumerate(self.numbers) if i != number), len(self.numbers))
         what = f"{self.call.test[0]}: {missing} segments are missing (the first is {first})"
-        if missing > len(self.numbers):
+        if missing > len(self.segments.numbers):
             why = "lines are in the order of the ids, not in step with references; --ids writes the ids"
             console.warn(f"{what}: {why}")
             return False
@@ -176,8 +171,8 @@ class _Lines:
 
     def _gaps(self) -> Iterator[int]:
         """How many numbers are missing before each segment."""
-        before = first_number(self.numbers) - 1
-        for number in self.numbers:
+        before = first_number(self.segments.numbers) - 1
+        for number in self.segments.numbers:
             yield number - before - 1
             before = number
 

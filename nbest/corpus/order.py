@@ -7,6 +7,7 @@ must agree on the order; readers, `merge` and the union of forests keep to this 
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Sequence
 
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,17}").fullmatch
@@ -29,11 +30,26 @@ def first_number(numbers: Sequence[int]) -> int:
     return int(bool(numbers) and sorted(numbers) == list(range(1, len(numbers) + 1)))
 
 
-def gaps(ids: Sequence[str]) -> tuple[int, int]:
-    """How many numbers are missing among ids that are numbers, up to the largest, and the first of them."""
-    numbers = whole_numbers(ids)
+def gaps(numbers: Sequence[int]) -> tuple[int, int]:
+    """How many numbers of segments are missing, up to the largest, and the first of them."""
     if not numbers:
         return 0, 0
     begin, known = first_number(numbers), set(numbers)
     missing = max(numbers) + 1 - begin - len(known)
     return missing, next(n for n in range(begin, max(numbers) + 2) if n not in known)
+
+
+class SegmentNumbers:
+    """The numbers of segments that come in blocks, 8 bytes each; none as soon as one has a name."""
+
+    def __init__(self) -> None:
+        self.numbers = array("q")
+        self.named = False
+
+    def add(self, ids: Sequence[str]) -> None:
+        """The ids of further segments."""
+        found = None if self.named else whole_numbers(ids)
+        if found is None:
+            self.named, self.numbers = True, array("q")
+        else:
+            self.numbers.extend(found)

@@ -124,7 +124,7 @@ def _list_findings(seen: Seen) -> list[str]:
             "are votes, keep them; where they are copies, or other derivations of one output, nbest convert --dedupe "
             "keeps the first of each"
         )
-    missing, absent = gaps(seen.ids)
+    missing, absent = gaps(seen.ids.numbers)
     if missing:
         found.append(f"{missing} segments are missing (the first is {absent}): references must not shift for it")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from nbest.compute import segments
 from nbest.corpus import NBest, Origin
 from nbest.corpus.metric import Metric
 from nbest.corpus.operations import first_of_equals, join
+from nbest.corpus.order import SegmentNumbers
 from nbest.decisions import first
 from nbest.features.standardise import scale_of, spread_within
 
@@ -55,26 +57,26 @@ class Seen:
         self.origins: Mapping[str, Origin] = {}
         self.sparse_names: set[str] = set()
         self.columns: list[SeenColumn] = []
-        self.ids: list[str] = []
+        self.ids = SegmentNumbers()
         self.distinct: int | None = 0
         self.by_first: Floats | float = 0.0
-        self._lengths: list[Ints] = []
-        self._spread: list[tuple[Floats, Floats]] = []
+        self._lengths = array("q")  # one piece of memory that grows: small arrays would stand between large ones
+        self._spread: list[tuple[list[float], list[float]]] = []
         self._beginning: list[NBest] = []
         self._firsts: list[NBest] = []
 
     def add(self, block: NBest) -> None:
         """Look at a block."""
-        if not self._lengths:
+        if self._spread == []:
             self.metric, self.feature_names, self.origins = block.metric, block.feature_names, block.origins
             self.columns = [SeenColumn() for _ in block.feature_names]
-        self.ids += block.ids
+        self.ids.add(block.ids)
         self.sparse_names.update(block.sparse_names)
         self._add_distinct(block)
         if sum(part.hypotheses for part in self._beginning) < _ROWS:
             self._beginning.append(replace(block, texts=None, sparse=None, sparse_names=()))
-        self._lengths.append(block.lengths)
-        self._spread += map(spread_within, block.shards())
+        self._lengths.frombytes(block.lengths.tobytes())
+        self._spread += [(sizes.tolist(), squares.tolist()) for sizes, squares in map(spread_within, block.shards())]
         for d, column in enumerate(self.columns):
             column.add(np.asarray(block.features[:, d], np.float64), block)
         if block.scored:
@@ -91,7 +93,7 @@ class Seen:
     @property
     def lengths(self) -> Ints:
         """[N] hypotheses of each list."""
-        return np.concatenate(self._lengths)
+        return np.array(self._lengths, np.int64)
 
     @property
     def hypotheses(self) -> int:
@@ -101,7 +103,7 @@ class Seen:
     @property
     def scale(self) -> Floats:
         """[D] spread of each feature within lists."""
-        return scale_of(self._spread, self.hypotheses)
+        return scale_of([(np.array(sizes), np.array(squares)) for sizes, squares in self._spread], self.hypotheses)
 
     def score(self, totals: Floats | float) -> float | None:
         """The metric of these statistics; None without one."""

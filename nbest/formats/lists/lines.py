@@ -12,7 +12,7 @@ from nbest.base.inputs import Input, Progress
 from nbest.compute.parallel import ahead
 from nbest.corpus import NBest
 
-PIECE = 2**23
+PIECE = 2**22
 """About how many bytes of a file a block is made of."""
 
 _MARK = b"\xef\xbb\xbf"
