@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     alignment,
     boosting,
+    command,
     converter,
     cores,
     decoding,
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "searching": searching.main,
     "risk": risk.main,
     "cores": cores.main,
+    "command": command.main,
     "methods": methods.main,
     "kernels": kernels.main,
     "forests": forests.main,
