@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
 import nbest
 from benchmarks.lists import best_of, files
 from nbest.base.files import decode, read_bytes
+from nbest.formats import write
 from nbest.formats.lists.moses import _parse
 
 _PART = 20000  # hypotheses for the slow peers
@@ -25,6 +29,7 @@ def main() -> None:
     _parse(lists, "\n".join(lines), False, None)
     plain = (time.perf_counter() - begin) * corpus.hypotheses / _PART
     print(f"  plain reader {plain:.1f} s (from {_PART}): {plain / reading:.0f} times slower")
+    _tables(corpus.between(0, min(200, len(corpus))))
     references = nbest.read_references(refs, corpus.ids)
     for name, options in (("bleu", {"tokenize": "none"}), ("bleu", {"tokenize": "13a"}), ("chrf", {}), ("wer", {})):
         metric = nbest.make_metric(name, **options)
@@ -47,3 +52,25 @@ def _peer(name: str, options: dict, corpus, references, ours: float, stats) -> s
     seconds = (time.perf_counter() - begin) * corpus.hypotheses / _PART
     assert (np.array(theirs) == stats[:_PART]).all()
     return f"; sacrebleu {seconds:.1f} s (from {_PART}), equal statistics: {seconds / ours:.0f} times slower"
+
+
+def _tables(corpus: nbest.NBest) -> None:
+    """Tables of Arrow against JSON lines, in turn, processor time."""
+    if find_spec("pyarrow") is None:
+        print("pyarrow is not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"lists.{suffix}" for suffix in ("jsonl", "parquet", "arrow")]
+        for path in paths:
+            write(corpus, path)
+        busy = dict.fromkeys(paths, float("inf"))
+        for _ in range(4):
+            for path in paths:
+                begin = time.process_time()
+                found = nbest.read(path)
+                busy[path] = min(busy[path], time.process_time() - begin)
+                assert found.features.tobytes() == corpus.features.tobytes(), "other lists were read"
+        slow = busy[paths[0]]
+        for path in paths[1:]:
+            size = path.stat().st_size / paths[0].stat().st_size
+            print(f"  {path.suffix[1:]}: {slow / busy[path]:.0f} times as fast as jsonl, {size:.2f} of its size")
