@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.base.inputs import Input
 from nbest.base.types import Floats
 from nbest.cli.console import Console
 from nbest.cli.convert import Convert
-from nbest.cli.loading import ids_of, say_origins
+from nbest.cli.loading import Source, over_blocks
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
-from nbest.corpus.contract import C
 from nbest.corpus.operations import join
 from nbest.features.wanted import typed
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.forests.pruning import prune as prune_forests
-from nbest.formats import FOREST_FORMATS, FORMATS, read_references, write_blocks, write_forests
+from nbest.formats import FOREST_FORMATS, FORMATS, write_blocks, write_forests
 from nbest.formats import format_of_target as format_of
-from nbest.formats.streams import in_blocks
 from nbest.model.loglinear import LogLinear, load
 
 
@@ -34,16 +31,10 @@ def run(call: Convert) -> None:
     options = _options(call.option)
     outputs = written(call.target, format_of(call.target, call.target_format))
     refuse_overwriting(outputs, [call.source, call.refs, call.model, str(options.get("manifest", "-"))])
-    source = Input(call.source)
-    ids = (
-        in_blocks(source, ids_of, call.source_format, whole=lambda forests: forests.ids, **options) if call.refs else ()
-    )
-    references = read_references(call.refs, ids) if call.refs else ()
-    conversion = _Conversion(call, console, dict(zip(ids, references, strict=True)))
+    source = Source([call.source], call.refs, call.source_format, options)
+    conversion = _Conversion(call, console)
     with console.progress(f"bytes of {call.source}") as update:
-        done = in_blocks(
-            source, conversion.lists, call.source_format, whole=conversion.forests, progress=update, **options
-        )
+        done = over_blocks(source, console, conversion.lists, whole=conversion.forests, progress=update)
     console.say(f"{call.target}: {done}")
 
 
@@ -63,33 +54,18 @@ class _Conversion:
 
     call: Convert
     console: Console
-    references: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def lists(self, blocks: Iterable[NBest]) -> str:
         """Lists without duplicates or cut."""
         if self.call.model is not None or self.call.prune is not None:
             raise CapabilityError("--model and --prune are for forests, and these are lists")
-        return _put(self._with_references(blocks), self.call)
-
-    def _with_references(self, blocks: Iterable[NBest]) -> Iterator[NBest]:
-        for number, block in enumerate(blocks):
-            if number == 0:
-                say_origins(self.console, self.call.source, block)
-            yield self._own(block)
-
-    def _own(self, corpus: C) -> C:
-        """The corpus with the references that are given."""
-        if not self.references:
-            return corpus
-        return corpus.with_references([self.references[name] for name in corpus.ids])
+        return _put(blocks, self.call)
 
     def forests(self, forests: Forests) -> str:
         """Forests pruned, or their best strings as lists."""
         call = self.call
         if call.model is not None and call.prune is None and call.top is None:
             raise ParameterError("--model ranks derivations for --top or --prune, and neither is given")
-        say_origins(self.console, call.source, forests)
-        forests = self._own(forests)
         if call.prune is not None:
             before, scores = forests.edges, _scores(call, forests) * _gamma(call, forests)
             forests = prune_forests(forests, scores, posterior=call.prune)

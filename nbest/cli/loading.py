@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -37,6 +37,7 @@ class Source:
     lists: Sequence[str]
     refs: Sequence[str] | None = None
     format: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the reader
 
 
 def read_lists(source: Source, console: Console, what: str = "this command") -> NBest:
@@ -52,8 +53,8 @@ def read_corpus(source: Source, console: Console) -> Corpus:
     """Lists or forests, with references where they are given; what the reader changed is said."""
     if list(source.lists).count("-") + list(source.refs or ()).count("-") > 1:
         raise ParameterError("only one input can come from standard input (-)")
-    corpus = _joined(source.lists, [read_any(path, source.format) for path in source.lists])
-    say_origins(console, source.lists[0], corpus)
+    corpus = _joined(source.lists, [read_any(path, source.format, **source.options) for path in source.lists])
+    _say_origins(console, source.lists[0], corpus)
     if not source.refs:
         return corpus
     return corpus.with_references(_references(source, corpus.ids, console))
@@ -70,7 +71,7 @@ def over_blocks(
     source: Source,
     console: Console,
     consume: Callable[[Iterable[NBest]], R],
-    whole: Callable[[Corpus], R],
+    whole: Callable[[Any], R],
     progress: Progress,
 ) -> R:
     """`consume` with the lists of one file block by block, with references where they are given; with forests, or
@@ -83,7 +84,7 @@ def over_blocks(
     if source.refs:
         if source.lists[0] == "-" and "-" in source.refs:
             raise ParameterError("only one input can come from standard input (-)")
-        ids = in_blocks(file, ids_of, source.format, whole=lambda forests: forests.ids)
+        ids = in_blocks(file, _ids_of, source.format, whole=lambda forests: forests.ids, **source.options)
         own = dict(zip(ids, _references(source, ids, console), strict=True))
 
     def with_references(corpus: C) -> C:
@@ -92,22 +93,22 @@ def over_blocks(
     def blocks(given: Iterable[NBest]) -> Iterator[NBest]:
         for at, block in enumerate(given):
             if at == 0:
-                say_origins(console, source.lists[0], block)
+                _say_origins(console, source.lists[0], block)
             yield with_references(block)
 
     def forests(given: Corpus) -> R:
-        say_origins(console, source.lists[0], given)
+        _say_origins(console, source.lists[0], given)
         return whole(with_references(given))
 
-    return in_blocks(file, lambda given: consume(blocks(given)), source.format, whole=forests, progress=progress)
+    how: dict[str, Any] = {"whole": forests, "progress": progress, **source.options}
+    return in_blocks(file, lambda given: consume(blocks(given)), source.format, **how)
 
 
-def ids_of(blocks: Iterable[NBest]) -> Sequence[str]:
-    """The ids of all segments of blocks."""
+def _ids_of(blocks: Iterable[NBest]) -> Sequence[str]:
     return [name for block in blocks for name in block.ids]
 
 
-def say_origins(console: Console, path: str, corpus: Corpus) -> None:
+def _say_origins(console: Console, path: str, corpus: Corpus) -> None:
     """Say what a reader made of features."""
     for name, origin in corpus.origins.items():
         console.say(f"{path}: feature {name!r}: {origin}")

@@ -12,7 +12,7 @@ from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
 from nbest.base.files import replacing
 from nbest.cli.console import Console, Pace
 from nbest.cli.further import refuse_rest, separate, take
-from nbest.cli.loading import Source, read_corpus, say_origins
+from nbest.cli.loading import Source, over_blocks
 from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import NBest
@@ -20,7 +20,6 @@ from nbest.corpus.contract import Corpus
 from nbest.corpus.order import SegmentNumbers, first_number, gaps
 from nbest.decisions import DECISIONS, needs_model, takes
 from nbest.decisions.choose import Choice, choose, decision_of
-from nbest.formats.streams import in_blocks
 from nbest.model.blocks import BlockNames
 from nbest.model.loglinear import LogLinear, load
 
@@ -43,10 +42,8 @@ def run(call: Rerank) -> None:
     with console.progress("deciding") as update:
         pace = Pace(update)
         reranking = _Reranking(call, model, decision, console=console, pace=pace)
-        if len(paths) == 1:
-            in_blocks(paths[0], reranking.lists, call.format, whole=reranking.whole, progress=pace.read)
-        else:
-            reranking.whole(read_corpus(Source(paths, None, call.format), console))
+        source = Source(paths, None, call.format)
+        over_blocks(source, console, reranking.lists, whole=reranking.whole, progress=pace.read)
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,6 @@ class _Reranking:
         with _Lines(self.call) as lines:
             for number, block in enumerate(blocks):
                 if number == 0:
-                    say_origins(self.console, self.call.test[0], block)
                     self._say_unused(block)
                 lines.add(self._chosen(names.prepared(self.model, block)))
             names.check(self.model)
