@@ -81,7 +81,7 @@ def check_target(path: str, format: str) -> None:
     if format in FOREST_FORMATS and FOREST_FORMATS[format].single:
         return
     check_folder(path)
-    if Path(path).is_dir():
+    if Path(path).is_dir() and not (format in FORMATS and FORMATS[format].directory):
         raise FormatError(path, None, "cannot be written: it is a directory")
 
 

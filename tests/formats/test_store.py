@@ -212,6 +212,9 @@ def test_only_a_store_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "c.store").write_text("x")
     with pytest.raises(FormatError, match="is a file"):
         write(part("a"), tmp_path / "c.store")
+    for place in ("-", tmp_path / "d.store.gz"):
+        with pytest.raises(FormatError, match="a store is a directory, which is neither piped nor packed"):
+            write(part("a"), place, "store")
 
 
 # mapping --------------------------------------------------------------------------------------------------------

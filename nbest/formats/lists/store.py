@@ -87,7 +87,9 @@ def _order(ids: list[str]) -> Ints | None:
 
 
 def _check_place(goal: Path) -> None:
-    """Refuse to replace what is no store."""
+    """Refuse what cannot be a store, and to replace what is none."""
+    if str(goal) == "-" or goal.suffix in (".gz", ".xz"):
+        raise FormatError(goal, None, "cannot be written: a store is a directory, which is neither piped nor packed")
     if goal.exists() and not goal.is_dir():
         raise FormatError(goal, None, "is a file; a store is a directory")
     known = {MANIFEST, RECIPES, *(f"{name}.npy" for name in (*ARRAYS, *NAMES))}
