@@ -146,7 +146,7 @@ class Solver:
     all d2 vectors where that is hardly more work. Directions of an earlier solve are a warm start: for the basis, and
     for Cxx^-1. The start is random otherwise: deterministic for a seed.
     Cost: a block of m vectors goes through X, X' and O(d1 m^2) once an iteration of conjugate gradients; memory
-    6 k d1 + 18 k d2 numbers beside the matrices.
+    4 k d1 + 12 k d2 numbers beside the matrices.
     """
 
     inputs: ViewCovariance
@@ -191,7 +191,7 @@ class _Space:
 
     def search(self, start: Directions | None) -> Directions:
         k, width = self.k, min(self.solver.block, self.size)
-        limit = 6 * max(k, width) + 2 * width
+        limit = 4 * max(k, width) + 2 * width
         if self.size <= limit:
             self.add(np.eye(self.size))
             return self.best()
