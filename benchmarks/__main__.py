@@ -27,11 +27,13 @@ from benchmarks import (
     risk,
     searching,
     slow_ends,
+    stores,
     tagging,
 )
 
 BENCHMARKS = {
     "reading": reading.main,
+    "stores": stores.main,
     "searching": searching.main,
     "risk": risk.main,
     "cores": cores.main,
