@@ -1,12 +1,14 @@
 """Executors keep the contract, and the check rejects those that break it."""
 
+import os
 import threading
+import warnings
 
 import numpy as np
 import pytest
 
 from nbest.base.errors import ParameterError
-from nbest.compute.executors import EXECUTORS, HeldShard, Serial, Threads, Told, current, executor_of, using
+from nbest.compute.executors import EXECUTORS, HeldShard, Serial, Threads, Told, current, executor_of, new_key, using
 from nbest.compute.parallel import each, thread_count
 from nbest.testing import check_executor
 from tests.compute.elsewhere import Elsewhere, copied
@@ -112,6 +114,26 @@ def test_a_shard_pickles_without_what_it_holds():
     assert again.room == {}
     assert shard.room == {"left": 3}
     assert HeldShard().key != HeldShard().key
+
+
+def test_keys_differ_between_processes() -> None:
+    def told() -> str:
+        """The next key of a forked process, which has counted as far as this one."""
+        here, there = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(there, new_key().encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        os.close(there)
+        with open(here) as answer:
+            return answer.read()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork where there are threads
+        keys = [told(), told(), new_key()]
+    assert len({key.rpartition("-")[2] for key in keys}) == 1
+    assert len(set(keys)) == 3
 
 
 def test_progress_is_told_here_only():
