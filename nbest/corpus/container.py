@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
-from nbest.base.mapped import all_finite, look_at, room
+from nbest.base.mapped import all_finite, look_at, room, root_of
 from nbest.base.types import Floats, References
 from nbest.compute import parallel
 from nbest.corpus.blocks import blocks
@@ -160,7 +160,8 @@ class Container:
         cuts = blocks(len(self), block)
         if self.__dict__.get("_cut", ((), ()))[0] != cuts:
             parts = [self] if len(cuts) == 1 else [self.between(*ends) for ends in cuts]
-            parallel.each(_look, parts)
+            if root_of(_told_by(self)) is not None:
+                parallel.each(lambda part: look_at(_told_by(part)), parts)
             self.__dict__["_cut"] = cuts, parts
         return list(self.__dict__["_cut"][1])
 
@@ -224,9 +225,9 @@ def _parts(value: Any) -> Any:
     return (value.shape, value.indptr, value.indices, value.data) if hasattr(value, "indptr") else value
 
 
-def _look(part: Container) -> None:
-    """Compare the sums of what a part was mapped from, before a pass works on it."""
-    look_at(part.features if part.features.size else getattr(getattr(part, "texts", None), "starts", None))
+def _told_by(part: Container) -> Any:
+    """An array with an entry for each row, by which it is told what a part was mapped from."""
+    return part.features if part.features.size else getattr(getattr(part, "texts", None), "starts", None)
 
 
 def _made(kind: type, values: dict[str, Any]) -> Any:
