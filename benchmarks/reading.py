@@ -13,6 +13,7 @@ import nbest
 from benchmarks.lists import best_of, files
 from nbest.base.files import decode, read_bytes
 from nbest.formats import write
+from nbest.formats.lists.lines import Piece
 from nbest.formats.lists.moses import _parse
 
 _PART = 20000  # hypotheses for the slow peers
@@ -26,7 +27,7 @@ def main() -> None:
     print(f"read {megabytes:.0f} MB, {corpus.hypotheses} hypotheses: {reading:.2f} s")
     lines = decode(lists, read_bytes(lists)).split("\n")[:_PART]
     begin = time.perf_counter()
-    _parse(lists, "\n".join(lines), False, None)
+    _parse(Piece(lists, b""), "\n".join(lines), False, None)
     plain = (time.perf_counter() - begin) * corpus.hypotheses / _PART
     print(f"  plain reader {plain:.1f} s (from {_PART}): {plain / reading:.0f} times slower")
     _tables(corpus.between(0, min(200, len(corpus))))
