@@ -20,6 +20,7 @@ from nbest.base.errors import FormatError
 from nbest.base.files import read_bytes, replacing
 from nbest.corpus import NBest
 from nbest.formats.json_text import kind, loads, need, need_number
+from nbest.formats.lists import jsonl_fast
 from nbest.formats.lists.base import Format, lines_of, shown, sparse_row
 from nbest.formats.lists.builder import Builder
 from nbest.formats.lists.lines import Piece, stream_lines, whole_lines
@@ -34,6 +35,13 @@ def read_jsonl(path: str | Path, *, data: bytes | None = None) -> NBest:
 
 
 def _parse(part: Piece) -> NBest:
+    regular = jsonl_fast.parse(part)
+    if regular is None or (part.names is not None and set(part.names) != set(regular.feature_names)):
+        return _parse_plainly(part)
+    return regular
+
+
+def _parse_plainly(part: Piece) -> NBest:
     path, builder = part.path, Builder(part.path, part.names)
     expected = 'one JSON object a line, with "hypotheses"'
     for line, text in enumerate(lines_of(path, part.data, expected, part.before), part.before + 1):

@@ -47,7 +47,7 @@ def template(features: str) -> Pieces:
 def parse(data: bytes, columns: Pieces) -> NBest | int:
     """The lists, or the number of the first line (from 0) that is not regular. `data` must be valid UTF-8."""
     buffer = np.frombuffer(data, np.uint8)
-    starts, ends = _lines(buffer)
+    starts, ends = find_lines(buffer)
     if len(starts) == 0 or not columns or data.startswith(b"\xef\xbb\xbf"):
         return 0
     prefixes = np.frombuffer(b"".join(prefix for _, prefix in columns) or b" ", np.uint8)
@@ -73,7 +73,7 @@ def parse(data: bytes, columns: Pieces) -> NBest | int:
     return _group(numbers, Texts(buffer, texts[:, 0], texts[:, 1]).compact(), features, [name for name, _ in columns])
 
 
-def _lines(buffer):
+def find_lines(buffer):
     """First and last place of each line, without its end."""
     ends = np.flatnonzero(buffer == 10)
     if len(buffer) and (len(ends) == 0 or ends[-1] != len(buffer) - 1):
