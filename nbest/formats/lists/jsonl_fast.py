@@ -59,35 +59,22 @@ def parse(piece: Piece) -> NBest | None:
     if regular is None:
         return None
     plan, names = regular
-    counts = np.zeros((len(starts), 2), np.int64)
-    failed = np.full(len(starts), False)
-    none = np.empty((0, 3), np.int64)
-    nothing = _Places(none, none, none, none), np.empty((0, len(names))), np.empty((0, len(names)), np.int64)
+    lines, width = (buffer, starts, ends), len(names)
+    counts, failed = np.zeros((len(starts), 2), np.int64), np.full(len(starts), False)
 
-    def count(low: int, high: int) -> None:
-        _parse(low, high, (buffer, starts, ends), plan, nothing, counts=counts, firsts=counts, failed=failed)
+    def over_lines(found: tuple[_Places, Floats, Ints], firsts: Ints) -> None:
+        def part(low: int, high: int) -> None:
+            _parse(low, high, lines, plan, found, counts=counts, firsts=firsts, failed=failed)
 
-    over_ranges(count, np.append(starts, len(buffer)))
+        over_ranges(part, np.append(starts, len(buffer)))
+
+    over_lines(_room(0, 0, 0, width), counts)
     if failed.any():
         return None
     firsts = np.stack([segments.offsets_of(counts[:, 0]), segments.offsets_of(counts[:, 1])], axis=1)
-    hypotheses, references = firsts[-1]
-    places = _Places(*(np.zeros((size, 3), np.int64) for size in (len(starts), len(starts), references, hypotheses)))
-    features, hard = np.empty((hypotheses, len(names))), np.zeros((hypotheses, len(names)), np.int64)
-
-    def fill(low: int, high: int) -> None:
-        _parse(
-            low,
-            high,
-            (buffer, starts, ends),
-            plan,
-            (places, features, hard),
-            counts=counts,
-            firsts=firsts,
-            failed=failed,
-        )
-
-    over_ranges(fill, np.append(starts, len(buffer)))
+    hypotheses, references = firsts[-1].tolist()
+    places, features, hard = found = _room(len(starts), references, hypotheses, width)
+    over_lines(found, firsts)
     for row, column in np.argwhere(hard > 0):
         begin = hard[row, column] - 1
         features[row, column] = _exactly(data[begin : begin + 400])
@@ -97,6 +84,12 @@ def parse(piece: Piece) -> NBest | None:
         return _lists(piece, plan, names, features=features, places=places, firsts=firsts)
     except ValueError:
         return None
+
+
+def _room(lines: int, references: int, hypotheses: int, width: int) -> tuple[_Places, Floats, Ints]:
+    """Where the kernel puts what it finds: strings, numbers, and where numbers are that it cannot turn exactly."""
+    places = _Places(*(np.zeros((size, 3), np.int64) for size in (lines, lines, references, hypotheses)))
+    return places, np.empty((hypotheses, width)), np.zeros((hypotheses, width), np.int64)
 
 
 def _is_text(data: bytes) -> bool:
