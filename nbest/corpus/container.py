@@ -158,8 +158,11 @@ class Container:
     def shards(self, block: int | None = None) -> list[Self]:
         """The corpus cut after every `block` segments (default `BLOCK`); made once, itself where there is one only."""
         cuts = blocks(len(self), block)
+        if len(cuts) == 1:  # not kept: what holds itself is not freed at once
+            look_at(_told_by(self))
+            return [self]
         if self.__dict__.get("_cut", ((), ()))[0] != cuts:
-            parts = [self] if len(cuts) == 1 else [self.between(*ends) for ends in cuts]
+            parts = [self.between(*ends) for ends in cuts]
             if root_of(_told_by(self)) is not None:
                 parallel.each(lambda part: look_at(_told_by(part)), parts)
             self.__dict__["_cut"] = cuts, parts

@@ -1,5 +1,7 @@
 """`NBest` refuses what breaks its rules, never changes, and its parts are those of plain lists."""
 
+import gc
+import weakref
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -197,3 +199,15 @@ def test_the_made_up_lists_are_what_they_say():
         wrong = corpus.stats[:, 0]
         for a, b in zip(corpus.offsets, corpus.offsets[1:], strict=False):
             assert b == a or wrong[a + best[a:b].argmax()] == wrong[a:b].min()
+
+
+def test_lists_are_freed_when_nobody_has_them() -> None:
+    corpus = toy_lists(segments_=5)
+    assert corpus.shards() == [corpus]
+    kept = weakref.ref(corpus)
+    gc.disable()
+    try:
+        del corpus
+        assert kept() is None
+    finally:
+        gc.enable()
