@@ -18,6 +18,8 @@ class Convert(c.Quiet):
 
       nbest convert generate.log dev.jsonl
 
+      nbest convert dev.nbest dev.store --refs dev.ref   (arrays on disk: read without parsing, larger than memory)
+
       nbest convert beams.tsv dev.jsonl.xz --from nemo --option manifest=dev.json
 
       nbest convert dev.jsonl dev.nbest --top 50 --dedupe
