@@ -10,11 +10,11 @@ from __future__ import annotations
 import io
 import lzma
 import mmap
+import os
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +37,9 @@ _UNPACKING = (
 )  # fmt: skip
 
 
-class _Header(NamedTuple):
+class Header(NamedTuple):
+    """What an .npy file says of its array, and has room for."""
+
     kind: np.dtype[Any]
     shape: tuple[int, ...]
     fortran: bool
@@ -47,29 +49,27 @@ class _Header(NamedTuple):
 def read_array(path: str | Path, data: bytes) -> np.ndarray:
     """The array of the bytes of an .npy file, in memory; `path` is for errors."""
     header = _header(path, data, len(data))
-    return _view(data, header).copy(order="K")
+    return view_of(data, header).copy(order="K")
 
 
-def _read_only(handle: int) -> mmap.mmap:
-    return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
-
-
-def map_array(path: str | Path, mapping: Callable[[int], mmap.mmap] = _read_only) -> np.ndarray:
-    """The array of an .npy file, mapped into memory, read-only. The file must not be changed while it is in use.
-
-    `mapping` makes another kind of mapping of the file with this handle.
-    """
+def map_array(path: str | Path) -> np.ndarray:
+    """The array of an .npy file, mapped into memory, read-only. The file must not be changed while it is in use."""
     try:
         if not Path(path).is_file():
             raise FormatError(path, None, "is no file" if Path(path).exists() else "is missing")
         with open(path, "rb") as file:
-            data = mapping(file.fileno())
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:  # a file of 0 bytes cannot be mapped
         if isinstance(error, FormatError):
             raise
         why = getattr(error, "strerror", None) or error
         raise FormatError(path, None, f"cannot be read: {why}") from None
-    return _view(data, _header(path, data[: 12 + _LONGEST_HEADER], len(data)))
+    return view_of(data, _header(path, data[: 12 + _LONGEST_HEADER], len(data)))
+
+
+def header_of(path: str | Path, handle: int) -> Header:
+    """The header of an .npy file that is open."""
+    return _header(path, os.pread(handle, 12 + _LONGEST_HEADER, 0), os.fstat(handle).st_size)
 
 
 def read_npz(path: str | Path, data: bytes, *, most: int) -> dict[str, np.ndarray]:
@@ -92,7 +92,7 @@ def read_npz(path: str | Path, data: bytes, *, most: int) -> dict[str, np.ndarra
         raise FormatError(path, None, f"is no .npz file of plain arrays: {_short(error)}") from None
 
 
-def _header(path: str | Path, data: bytes, size: int) -> _Header:
+def _header(path: str | Path, data: bytes, size: int) -> Header:
     """What the first bytes of an .npy file of `size` bytes say, if the file has room for exactly that."""
     version = data[6:8]
     if not data.startswith(_MAGIC) or version not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
@@ -108,7 +108,7 @@ def _header(path: str | Path, data: bytes, size: int) -> _Header:
     kind = np.dtype(found[1] + found[2])
     shape = tuple(int(axis) for axis in found[4].replace(",", " ").split())
     _check_shape(path, shape, kind, size - begin)
-    return _Header(kind, shape, found[3] == "True", begin)
+    return Header(kind, shape, found[3] == "True", begin)
 
 
 def _check_shape(path: str | Path, shape: tuple[int, ...], kind: np.dtype[Any], room: int) -> None:
@@ -121,7 +121,8 @@ def _check_shape(path: str | Path, shape: tuple[int, ...], kind: np.dtype[Any], 
         raise FormatError(path, None, f"{told}, which is empty")
 
 
-def _view(data: bytes | mmap.mmap, header: _Header) -> np.ndarray:
+def view_of(data: bytes | mmap.mmap, header: Header) -> np.ndarray:
+    """The array in the bytes of a file, or in a mapping of it."""
     flat = np.frombuffer(data, header.kind, prod(header.shape), header.begin)
     return flat.reshape(header.shape, order="F" if header.fortran else "C")
 

@@ -37,7 +37,7 @@ def read_store(path: str | Path, *, data: bytes | None = None, check: bool | Non
     those of a small store are, and of a larger one those of a shard when a pass first comes to it. False: never.
     """
     store = Store(path)
-    if check or (check is None and sum(array.nbytes for array in store.arrays.values()) <= SMALL):
+    if check or (check is None and sum(file.nbytes for file in store.files.values()) <= SMALL):
         store.compare_all()
     elif check is False:
         store.trusted()

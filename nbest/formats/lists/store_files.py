@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import weakref
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from nbest.base.arrays_file import map_array
 from nbest.base.errors import FormatError, NbestError, shown
 from nbest.base.folders import MANIFEST, check_files, read_manifest, strings
 from nbest.base.inputs import Progress
-from nbest.base.mapped import chunks, frozen, private, root_of
+from nbest.base.mapped import chunks, root_of
 from nbest.base.types import Ints
 from nbest.compute import parallel
 from nbest.compute.bounds import Bounds
 from nbest.corpus import NBest
 from nbest.corpus.nbest import Origin
 from nbest.formats.lists.recipe_text import recipes_in
-from nbest.formats.lists.store_layout import ARRAYS, BEGIN, FORM, NAMES, Array, Arrays, lists_in, part, texts_in
+from nbest.formats.lists.store_array import REMEDY, StoredArray
+from nbest.formats.lists.store_layout import ARRAYS, BEGIN, FORM, NAMES, Arrays, lists_in, part, texts_in
 
-REMEDY = "convert the lists again"
 RECIPES = "recipes.json"
-_CHUNK = 1 << 24  # bytes that are read or hashed at a time
 
 
 class Store:
@@ -45,30 +41,32 @@ class Store:
         self.rule = Bounds(self.folder, REMEDY)
         self.seen: set[int] = set()
         self.lock = Lock()
-        self.arrays, self.handles = self._mapped()
+        self.sizes = {"segments": self._count("segments")}
+        self.files = self._opened()
         self.shards = self._shards()
         self.about, self.sparse_names = self._head()
 
     # opening ---------------------------------------------------------------------------------------------------
 
-    def _mapped(self) -> tuple[Arrays, dict[str, int]]:
-        """The arrays, whose sizes fit each other, and handles to read them by, whatever becomes of the folder."""
+    def _opened(self) -> dict[str, StoredArray]:
+        """The arrays, whose sizes fit each other."""
         files = self.manifest.get("files")
         known = ARRAYS | NAMES
         present = [name for name in known if isinstance(files, dict) and f"{name}.npy" in files]
         paths = check_files(self.folder, [f"{name}.npy" for name in present], files, remedy=REMEDY, sums=False)
-        arrays: Arrays = {}
-        handles: dict[str, int] = {}
-        weakref.finalize(self, _close, handles)
-        sizes = {"segments": self._count("segments")}
+        found: dict[str, StoredArray] = {}
         for name in present:
-            arrays[name], handles[name] = _opened(paths[f"{name}.npy"], known[name])
-            self._check(name, known[name], arrays[name], sizes)
+            found[name] = StoredArray(paths[f"{name}.npy"], known[name])
+            self._check(name, found[name])
         for name in ("offsets", "id"):
-            if name not in arrays:
+            if name not in found:
                 raise FormatError(self.folder / MANIFEST, None, f"does not list {name}.npy; {REMEDY}")
-        self.sizes = sizes
-        return arrays, handles
+        return found
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The arrays, mapped."""
+        return {name: file.mapped() for name, file in self.files.items()}
 
     def _count(self, key: str) -> int:
         value = self.manifest.get(key)
@@ -76,25 +74,27 @@ class Store:
             raise FormatError(self.folder / MANIFEST, None, f"{key!r} must be a number, got {shown(value)}; {REMEDY}")
         return value
 
-    def _check(self, name: str, array: Array, values: Any, sizes: dict[str, int]) -> None:
+    def _check(self, name: str, file: StoredArray) -> None:
         """Sizes that fit each other; bounds begin with 0 and end with the size of what they are bounds in."""
+        array, sizes = file.array, self.sizes
         if array.of == "columns":
-            sizes.setdefault("columns", len(values) - 1)
-        if array.of not in sizes or len(values) != sizes[array.of] + bool(array.into):
+            sizes.setdefault("columns", len(file) - 1)
+        if array.of not in sizes or len(file) != sizes[array.of] + bool(array.into) or sizes[array.of] < 0:
             raise self.rule.fail(name, f"have an entry for each of the {array.of}")
         if array.into:
-            sizes[array.into] = int(values[-1])
-            if values[0] != 0 or values[-1] < 0:
+            first, last = int(file.read(0, 1)[0]), int(file.read(len(file) - 1, len(file))[0])
+            if first != 0 or last < 0:
                 raise self.rule.fail(name, "rise from 0")
+            sizes[array.into] = last
 
     def _shards(self) -> list[dict[str, Any]]:
         """The ranges of segments and rows with their sums; one after the other, all of them."""
-        shards, offsets, at = self.manifest.get("shards"), self.arrays["offsets"], 0
+        shards, offsets, at = self.manifest.get("shards"), self._whole("offsets"), 0
         if not isinstance(shards, list):
             shards = [None]
         for shard in shards:
             high = _end_of(shard, at, offsets)
-            if high is None or sorted(shard["sha256"]) != sorted(name for name in ARRAYS if name in self.arrays):
+            if high is None or sorted(shard["sha256"]) != sorted(name for name in ARRAYS if name in self.files):
                 raise FormatError(
                     self.folder / MANIFEST, None, f"is damaged: no shard follows on segment {at}; {REMEDY}"
                 )
@@ -109,18 +109,19 @@ class Store:
         beside = [name for name in (RECIPES, *(f"{name}.npy" for name in NAMES)) if name in files]
         paths = check_files(self.folder, beside, files, remedy=REMEDY)
         names = strings(path, self.manifest.get("feature_names"), "feature_names", some=False)
-        features = self.arrays.get("features")
-        if len(names) != (0 if features is None else features.shape[1]):
+        if len(names) != (self.files["features"].header.shape[1] if "features" in self.files else 0):
             raise FormatError(path, None, f"has {len(names)} names of features, features.npy others; {REMEDY}")
         origins = {name: _origin(path, value) for name, value in _object(path, self.manifest.get("origins")).items()}
         recipes = recipes_in(paths[RECIPES], REMEDY) if RECIPES in files else ()
         return {"feature_names": names, "origins": origins, "recipes": recipes}, self._names()
 
     def _names(self) -> tuple[str, ...]:
-        if "sparse_name" not in self.arrays:
+        if not self.files.keys() >= NAMES.keys():
             return ()
         try:
-            return tuple(texts_in({name: self.arrays[name] for name in NAMES}, "sparse_name"))
+            arrays = {name: self._whole(name) for name in NAMES}
+            self._follow("sparse_name_bounds", arrays["sparse_name_bounds"])
+            return tuple(texts_in(arrays, "sparse_name"))
         except UnicodeDecodeError:
             raise self.rule.fail("sparse_name", "be UTF-8") from None
 
@@ -139,7 +140,7 @@ class Store:
 
     def blocks(self, *, sums: bool = True, progress: Progress | None = None) -> Iterator[NBest]:
         """The lists of every shard, in memory; `progress` is told how many bytes are read."""
-        whole = sum(array.nbytes for array in self.arrays.values())
+        whole = sum(file.nbytes for file in self.files.values())
         done = 0
         for number in range(len(self.shards)):
             arrays = self.load(number, sums=sums)
@@ -163,13 +164,15 @@ class Store:
         shard = self.shards[number]
 
         def read(name: str, begin: int, end: int) -> Any:
-            values = self._read(name, begin, end)
+            values = self.files[name].read(begin, end)
             if sums and hashlib.sha256(values.reshape(-1).view(np.uint8)).hexdigest() != shard["sha256"][name]:
-                raise FormatError(self._path(name), None, f"is damaged: {_where(shard)} have another sha256; {REMEDY}")
+                raise FormatError(
+                    self.files[name].path, None, f"is damaged: {_where(shard)} have another sha256; {REMEDY}"
+                )
             self._follow(name, values)
             return values
 
-        found = part(read, self.arrays, *shard["segments"])
+        found = part(read, self.files, *shard["segments"])
         self._check_values(found, shard)
         return found
 
@@ -186,7 +189,7 @@ class Store:
         root = root_of(self.arrays.get(name))
         if root is not None:
             root.finite = True
-            root.look = partial(self._look, max(1, self.arrays[name][:1].nbytes))
+            root.look = partial(self._look, self.files[name].width)
 
     def _look(self, size: int, begin: int, end: int) -> None:
         self.compare((begin - BEGIN) // size, (end - BEGIN + size - 1) // size)
@@ -199,21 +202,8 @@ class Store:
             if name in found and not _is_text(found[name], found[f"{name}_bounds"]):
                 raise self.rule.fail(name, f"be UTF-8, in {_where(shard)}")
 
-    def _read(self, name: str, begin: int, end: int) -> Any:
-        """Entries of an array, read into memory."""
-        like = self.arrays[name]
-        out = np.empty((end - begin, *like.shape[1:]), like.dtype)
-        view = out.reshape(-1).view(np.uint8).data
-        place, at = BEGIN + begin * max(1, like[:1].nbytes), 0
-        while at < len(view):
-            got = os.preadv(self.handles[name], [view[at : at + _CHUNK]], place + at)
-            if got == 0:
-                raise FormatError(self._path(name), None, f"was cut short while it is in use; {REMEDY}")
-            at += got
-        return out
-
-    def _path(self, name: str) -> Path:
-        return self.folder / f"{name}.npy"
+    def _whole(self, name: str) -> Any:
+        return self.files[name].read(0, len(self.files[name]))
 
     # sums ------------------------------------------------------------------------------------------------------
 
@@ -245,23 +235,6 @@ def _end_of(shard: Any, low: int, offsets: Ints) -> int | None:
     if ends[0] != low or not low < ends[1] < len(offsets) or shard.get("rows") != offsets[ends].tolist():
         return None
     return int(ends[1])
-
-
-def _close(handles: dict[str, int]) -> None:
-    for handle in handles.values():
-        os.close(handle)
-
-
-def _opened(path: Path, array: Array) -> tuple[Any, int]:
-    """An array mapped, and a handle of its file."""
-    values = map_array(path, frozen if array.of in ("segments", "references") or array.axes > 1 else private)
-    if values.dtype.str not in array.kinds or values.ndim != array.axes or not values.flags.c_contiguous:
-        raise FormatError(path, None, f"is damaged: expected {array.kinds[0]}, {array.axes} axes; {REMEDY}")
-    root = root_of(values)
-    if root is None or len(root) - values.nbytes != BEGIN:
-        raise FormatError(path, None, f"is damaged: its numbers do not begin at {BEGIN}; {REMEDY}")
-    root.folder = path.resolve().parent.parent
-    return values, os.open(path, os.O_RDONLY)
 
 
 def _is_text(data: Any, bounds: Any) -> bool:
