@@ -56,7 +56,7 @@ __all__ = [
     "ForestFormat",
     "Format",
     "check_options",
-    "find",
+    "format_of_source",
     "format_of_target",
     "read",
     "read_any",
@@ -107,11 +107,11 @@ def read_forests(path: str | Path, format: str | None = None, **options: Any) ->
 def read_any(path: str | Path, format: str | None = None, **options: Any) -> NBest | Forests:
     """Read lists or forests, whichever the file holds (or `format` says)."""
     if format is None:
-        format = find(path, _head(path, options))
+        format = format_of_source(path, _head(path, options))
     return read_with(path, format, **options)
 
 
-def find(path: str | Path, head: bytes, format: str | None = None) -> str:
+def format_of_source(path: str | Path, head: bytes, format: str | None = None) -> str:
     """The name of the format of a file with these first (unpacked) bytes, lists or forests; `format` if it is said."""
     if format is not None:
         return look_up(_all(), format, "format").name

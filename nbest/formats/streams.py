@@ -16,7 +16,7 @@ from nbest.base.errors import FormatError
 from nbest.base.inputs import Input, Progress
 from nbest.corpus import NBest
 from nbest.corpus.order import whole_numbers
-from nbest.formats import FOREST_FORMATS, FORMATS, check_options, find, read_with, several_files
+from nbest.formats import FOREST_FORMATS, FORMATS, check_options, format_of_source, read_with, several_files
 from nbest.formats.lists.base import HEAD
 from nbest.formats.lists.lines import PIECE
 
@@ -45,7 +45,7 @@ def in_blocks(
     source = path if isinstance(path, Input) else Input(path)
     path = source.path
     several = several_files(path)
-    name = find(path, b"" if several else source.head(HEAD), format)
+    name = format_of_source(path, b"" if several else source.head(HEAD), format)
     chosen = None if name in FOREST_FORMATS else FORMATS[name]
     if chosen is not None and chosen.stream is not None:
         check_options(chosen.read, chosen.name, options)
