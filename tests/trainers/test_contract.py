@@ -32,7 +32,8 @@ def test_contract(name, seed):
 def test_all_of_a_fit_runs_on_the_threads_of_the_trainer(name, monkeypatch):
     """Also what comes before and after the search: scales, calibration, sharpness, scores."""
     lists = toy_lists(1, metric=METRIC.get(name))
-    monkeypatch.setattr(parallel, "_pool", lambda *_: pytest.fail("another thread was asked"))
+    monkeypatch.setattr(parallel, "_idle", lambda *_: pytest.fail("another thread was asked"))
+    monkeypatch.setattr("os.fork", lambda: pytest.fail("another process was asked"))
     with using(Threads(3)):
         TRAINERS[name](threads=1).fit(lists)
 
