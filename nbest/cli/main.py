@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from contextlib import suppress
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -103,7 +106,19 @@ def run() -> None:
     code = main()
     if code:
         give_up_output()
+    if sys.gettrace() is None and sys.getprofile() is None:
+        _end(code)
     sys.exit(code)
+
+
+def _end(code: int) -> NoReturn:
+    """End at once: taking compiled code and modules apart one by one takes a fifth of a second, and leaves nothing that
+    the system does not give back by itself. Whoever asked to be called at the end is called."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
