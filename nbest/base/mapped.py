@@ -12,7 +12,7 @@ import mmap
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ class MappedFile(mmap.mmap):
 
     folder: Path  # where room for what is made of it may be
     finite: bool = False  # whether its numbers are known to be finite: they are not looked at again
-    look: Callable[[int, int], None] | None = None  # compares the sums of what lies in a range of bytes, once
 
 
 def frozen(handle: int) -> MappedFile:
@@ -53,14 +52,6 @@ def root_of(array: Any) -> MappedFile | None:
         array = array.base
     base = array.obj if isinstance(array, memoryview) else array
     return base if isinstance(base, MappedFile) else None
-
-
-def look_at(array: Any) -> None:
-    """Compare the sums of the part of a file that an array lies in, if it is mapped and nobody has done so yet."""
-    root = root_of(array)
-    if root is not None and root.look is not None and array.size:
-        begin = array.__array_interface__["data"][0] - np.frombuffer(root, np.uint8).__array_interface__["data"][0]
-        root.look(begin, begin + array.nbytes)
 
 
 def chunks(array: Any) -> Iterator[Any]:

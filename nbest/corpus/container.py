@@ -10,9 +10,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
-from nbest.base.mapped import all_finite, look_at, room, root_of
+from nbest.base.mapped import all_finite, room
 from nbest.base.types import Floats, References
-from nbest.compute import parallel
 from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.corpus.recipes import same_recipe
@@ -159,13 +158,9 @@ class Container:
         """The corpus cut after every `block` segments (default `BLOCK`); made once, itself where there is one only."""
         cuts = blocks(len(self), block)
         if len(cuts) == 1:  # not kept: what holds itself is not freed at once
-            look_at(_told_by(self))
             return [self]
         if self.__dict__.get("_cut", ((), ()))[0] != cuts:
-            parts = [self.between(*ends) for ends in cuts]
-            if root_of(_told_by(self)) is not None:
-                parallel.each(lambda part: look_at(_told_by(part)), parts)
-            self.__dict__["_cut"] = cuts, parts
+            self.__dict__["_cut"] = cuts, [self.between(*ends) for ends in cuts]
         return list(self.__dict__["_cut"][1])
 
     def _replaced(self, **changes: Any) -> Self:
@@ -226,11 +221,6 @@ class Container:
 def _parts(value: Any) -> Any:
     """A sparse matrix as its arrays, other fields as they are."""
     return (value.shape, value.indptr, value.indices, value.data) if hasattr(value, "indptr") else value
-
-
-def _told_by(part: Container) -> Any:
-    """An array with an entry for each row, by which it is told what a part was mapped from."""
-    return part.features if part.features.size else getattr(getattr(part, "texts", None), "starts", None)
 
 
 def _made(kind: type, values: dict[str, Any]) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,13 +17,16 @@ from scipy.sparse import coo_array
 
 from nbest.base.errors import CapabilityError, FormatError
 from nbest.base.mapped import root_of
+from nbest.compute.executors import Serial, using
 from nbest.corpus import NBest, Texts
 from nbest.corpus.nbest import Origin
+from nbest.corpus.operations import merge
 from nbest.features import apply_recipes, fit_recipes
 from nbest.formats import read, write
-from nbest.formats.lists import store, store_files, store_writer
+from nbest.formats.lists import store_files, store_writer
 from nbest.formats.lists.store import read_store, stream_store, write_store, write_store_blocks
 from nbest.metrics import BLEU
+from nbest.model.loglinear import LogLinear
 from nbest.testing import toy_lists
 from nbest.testing.flips import CHANGED, REFUSED, SAME, check_flips
 from nbest.testing.stores import make_stores, reseal_stores, use_store
@@ -246,10 +250,10 @@ def test_a_mapped_store_outlives_its_folder(tmp_path: Path) -> None:
 
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store with shards of 16 segments that counts as large."""
+    """A store of several shards, of 16 segments."""
     monkeypatch.setattr(store_writer, "BLOCK", 16)
-    write(plain(segments_=50), tmp_path / "a.store")
-    monkeypatch.setattr(store, "SMALL", 0)
+    lists = plain(segments_=50, sparse=True)
+    write(replace(lists, positions=np.arange(lists.hypotheses)), tmp_path / "a.store")
     return tmp_path / "a.store"
 
 
@@ -259,17 +263,28 @@ def flip(path: Path, at: int) -> None:
     path.write_bytes(bytes(data))
 
 
-def test_sums_of_a_large_store_are_compared_when_a_pass_comes(large: Path) -> None:
-    flip(large / "text.npy", -1)
-    mapped = read(large)
-    with pytest.raises(FormatError, match=r"text.npy: is damaged: segments 48 to 49 have another sha256; convert"):
-        mapped.shards()
-    with pytest.raises(FormatError, match="segments 48 to 49"):
-        mapped.with_metric(BLEU())
-    assert len(mapped.between(0, 40).shards()) == 1  # others can be worked on
-    with pytest.raises(FormatError, match="segments 48 to 49"):
-        read_store(large, check=True)
-    assert len(read_store(large, check=False).shards()) == 1
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("text", lambda lists: lists.with_metric(BLEU())),
+        ("features", lambda lists: lists.only_features(["first"])),
+        ("features", lambda lists: lists.with_features(["more"], np.zeros(lists.hypotheses))),
+        ("features", lambda lists: lists.select([49])),
+        ("features", lambda lists: lists.column("first")),
+        ("features", lambda lists: LogLinear({"first": 1.0, "second": 1.0}).scores(lists)),
+        ("features", lambda lists: merge(lists, plain(segments_=50))),
+        ("sparse_values", lambda lists: lists.sparse.sum()),
+        ("positions", lambda lists: lists.positions.sum()),
+    ],
+)
+def test_nothing_is_done_with_a_damaged_store(name: str, use: Callable[[NBest], object], large: Path) -> None:
+    use(read(large))
+    flip(large / f"{name}.npy", -1)
+    message = rf"{name}.npy: is damaged: segments 48 to 49 have another sha256; convert"
+    for check in (None, True):
+        with pytest.raises(FormatError, match=message):
+            use(read_store(large, check=check))
+    read_store(large, check=False)
     blocks = stream_store(large)
     assert [len(next(blocks)) for _ in range(3)] == [16, 16, 16]
     with pytest.raises(FormatError, match="segments 48 to 49"):
@@ -281,12 +296,27 @@ def test_sums_are_compared_once(large: Path, monkeypatch: pytest.MonkeyPatch) ->
     load = store_files.Store.load
     monkeypatch.setattr(store_files.Store, "load", lambda self, n: (loaded.append(n), load(self, n))[1])
     mapped = read(large)
-    assert loaded == []
-    mapped.between(0, 20).shards()
-    assert sorted(loaded) == [0, 1]
-    mapped.with_metric(BLEU()).shards()
-    replace(mapped).shards()
     assert sorted(loaded) == [0, 1, 2, 3]
+    mapped.with_metric(BLEU()).shards()
+    assert len(loaded) == 4
+    read_store(large, check=False)
+    assert len(loaded) == 4
+
+
+def test_no_shard_is_kept_when_sums_are_compared(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[weakref.ref[Any]] = []
+    load = store_files.Store.load
+
+    def watched(self: store_files.Store, number: int) -> dict[str, Any]:
+        found = load(self, number)
+        assert all(before() is None for before in alive)
+        alive.append(weakref.ref(found["features"]))
+        return found
+
+    monkeypatch.setattr(store_files.Store, "load", watched)
+    with using(Serial()):
+        read(large)
+    assert len(alive) == 4
 
 
 @pytest.mark.parametrize("what", ["cut", "longer", "gone", "link", "other numbers"])

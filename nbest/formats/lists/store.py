@@ -26,21 +26,16 @@ from nbest.formats.lists.store_files import RECIPES, Store
 from nbest.formats.lists.store_layout import ARRAYS, FORM, NAMES
 from nbest.formats.lists.store_writer import Writer
 
-SMALL = 1 << 26
-"""Bytes up to which all sums of a store are compared when it is read."""
-
 
 def read_store(path: str | Path, *, data: bytes | None = None, check: bool | None = None) -> NBest:
     """The lists of a store, mapped: arrays are read from disk where they are looked at.
 
-    Sizes, bounds and the manifest are checked here. `check` compares the sums of all shards as well; without it only
-    those of a small store are, and of a larger one those of a shard when a pass first comes to it. False: never.
+    Sizes, bounds and the manifest are checked, and so are the sums of all shards, on all cores, before anything is
+    done with the lists; only the sums are not where `check` is False.
     """
     store = Store(path)
-    if check or (check is None and sum(file.nbytes for file in store.files.values()) <= SMALL):
-        store.compare_all()
-    elif check is False:
-        store.trusted()
+    if check is not False:
+        store.compare()
     return store.lists()
 
 

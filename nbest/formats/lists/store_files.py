@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from nbest.corpus import NBest
 from nbest.corpus.nbest import Origin
 from nbest.formats.lists.recipe_text import recipes_in
 from nbest.formats.lists.store_array import REMEDY, StoredArray
-from nbest.formats.lists.store_layout import ARRAYS, BEGIN, FORM, NAMES, Arrays, lists_in, part, texts_in
+from nbest.formats.lists.store_layout import ARRAYS, FORM, NAMES, Arrays, lists_in, part, texts_in
 
 RECIPES = "recipes.json"
 
@@ -39,8 +38,6 @@ class Store:
         self.folder = Path(path)
         self.manifest = read_manifest(self.folder, FORM, "store of lists", "nbest convert LISTS DIR.store makes one")
         self.rule = Bounds(self.folder, REMEDY)
-        self.seen: set[int] = set()
-        self.lock = Lock()
         self.sizes = {"segments": self._count("segments")}
         self.files = self._opened()
         self.shards = self._shards()
@@ -134,8 +131,9 @@ class Store:
             for some in chunks(array) if (ARRAYS | NAMES)[name].into or name == "sparse_columns" else ():
                 self._follow(name, some, before)
                 before = int(some[-1])
-        for name in ("features", "text_bounds"):
-            self._watch(name)
+        root = root_of(self.arrays.get("features"))
+        if root is not None:
+            root.finite = True  # as each shard is
         return self._made({name: array for name, array in self.arrays.items() if name in ARRAYS})
 
     def blocks(self, *, sums: bool = True, progress: Progress | None = None) -> Iterator[NBest]:
@@ -184,16 +182,6 @@ class Store:
         elif array.into and (values[0] < least or values[-1] > self.sizes[array.into] or (np.diff(values) < 0).any()):
             raise self.rule.fail(name, f"rise from 0 to {self.sizes[array.into]}")
 
-    def _watch(self, name: str) -> None:
-        """Compare the sums of shards of an array before they are worked on."""
-        root = root_of(self.arrays.get(name))
-        if root is not None:
-            root.finite = True
-            root.look = partial(self._look, self.files[name].width)
-
-    def _look(self, size: int, begin: int, end: int) -> None:
-        self.compare((begin - BEGIN) // size, (end - BEGIN + size - 1) // size)
-
     def _check_values(self, found: Arrays, shard: dict[str, Any]) -> None:
         for name in ("features", "sparse_values"):
             if name in found and not np.isfinite(found[name]).all():
@@ -205,26 +193,13 @@ class Store:
     def _whole(self, name: str) -> Any:
         return self.files[name].read(0, len(self.files[name]))
 
-    # sums ------------------------------------------------------------------------------------------------------
+    def compare(self) -> None:
+        """Compare the sums of all shards, of which none is kept."""
 
-    def compare(self, low: int, high: int) -> None:
-        """Compare the sums of all shards that hold any of these rows and were not looked at before."""
-        self._compare([n for n, s in enumerate(self.shards) if s["rows"][0] < high and s["rows"][1] > low])
+        def one(number: int) -> None:
+            self.load(number)
 
-    def trusted(self) -> None:
-        """Never compare sums."""
-        self.seen.update(range(len(self.shards)))
-
-    def compare_all(self) -> None:
-        """Compare the sums of all shards."""
-        self._compare(range(len(self.shards)))
-
-    def _compare(self, numbers: Any) -> None:
-        with self.lock:
-            todo = [number for number in numbers if number not in self.seen]
-        parallel.each(self.load, todo)
-        with self.lock:
-            self.seen.update(todo)
+        parallel.each(one, range(len(self.shards)))
 
 
 def _end_of(shard: Any, low: int, offsets: Ints) -> int | None:
