@@ -166,10 +166,6 @@ def test_what_is_wrong_is_said_with_its_row(name: str, what: str, table: Callabl
     columns, message = WRONG[what]
     columns = {key: values or pa.array(values, pa.string()) for key, values in columns.items()}
     path = table(name, columns)
-    if what == "nothing":  # a stream without blocks is none of ours to complain of
-        with pytest.raises(FormatError, match=message):
-            read(path)
-        return
     assert complaint(path) == message
 
 
@@ -227,3 +223,51 @@ def test_commands_take_and_write_them(name: str, tmp_path: Path, monkeypatch: py
         assert main(["tune", lists, "--metric", "wer", "--method", "mert", "-o", f"{lists}.model", "-q"]) == 0
         assert main(["rerank", lists, "--model", f"{lists}.model", "-o", f"{lists}.out", "-q"]) == 0
     assert Path(f"{dev}.out").read_bytes() == Path("dev.jsonl.out").read_bytes()
+
+
+@pytest.mark.parametrize("group", [2000, 40000])
+def test_of_a_parquet_file_one_batch_is_in_memory(
+    group: int, table: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    rows = 40000
+    texts = [f"{number:0300d}" for number in range(rows)]
+    columns = {"id": np.arange(rows) // 10, "text": texts}
+    path = table("parquet", columns, row_group_size=group, compression="none", use_dictionary=False)
+    monkeypatch.setattr("nbest.formats.lists.table_files.BATCH", 1000)
+    monkeypatch.setattr("nbest.formats.lists.parquet.BUFFER", 1 << 16)
+    usual = pa.default_memory_pool()
+    counted = pa.proxy_memory_pool(usual)  # knows its peak, and only what is taken from now on
+    pa.set_memory_pool(counted)
+    try:
+        found = in_blocks(path, lambda blocks: sum(block.hypotheses for block in blocks))
+        peak = counted.max_memory()
+    finally:
+        pa.set_memory_pool(usual)
+    assert found == rows
+    assert peak < path.stat().st_size / 3
+
+
+@BOTH
+def test_numbers_in_dictionaries_are_features(name: str, table: Callable[..., Path]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = {"id": ["a", "a", "b"], "tm": pa.array([7, 7, -2], pa.int32()), "lm": pa.array([0.5, 1.5, 0.5])}
+    plain = read(table(name, columns))
+    encoded = {key: values if key == "id" else values.dictionary_encode() for key, values in columns.items()}
+    assert read(table(name, encoded)) == plain
+    assert plain.features.tolist() == [[7, 0.5], [7, 1.5], [-2, 0.5]]
+    if name == "arrow":  # pyarrow does not write this as Parquet
+        missing = pa.DictionaryArray.from_arrays([0, 1, 0], pa.array([0.5, None]))
+        path = table(name, {"id": ["a", "a", "b"], "text": list("xyz"), "tm": missing})
+        assert complaint(path) == "row 2: 'tm' is null"
+
+
+@BOTH
+def test_of_a_table_without_rows_nothing_is_made(name: str, table: Callable[..., Path], capsys: Any) -> None:
+    pa = pytest.importorskip("pyarrow")
+    path = table(name, {"id": pa.array([], pa.string()), "f": pa.array([], pa.float64())})
+    for goal in ("out.store", "out.parquet", "out.jsonl"):
+        assert main(["convert", str(path), str(path.parent / goal), "-q"]) == 2
+        assert "no hypotheses in it; expected at least one segment" in capsys.readouterr().err
+    assert main(["inspect", str(path), "-q"]) == 2
+    assert list(path.parent.iterdir()) == [path]

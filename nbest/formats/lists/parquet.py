@@ -7,11 +7,14 @@ from typing import Any
 
 from nbest.formats.lists.table_files import table_format
 
+BUFFER = 1 << 20
+"""Bytes of a column that are read at once."""
+
 
 def _batches(file: Any, size: int) -> Iterator[tuple[Any, int, int]]:
     from pyarrow.parquet import ParquetFile
 
-    table, done = ParquetFile(file), 0
+    table, done = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER), 0  # else all columns are read ahead
     for batch in table.iter_batches(size):
         done += batch.num_rows
         yield batch, done, table.metadata.num_rows

@@ -68,8 +68,6 @@ def complaints(path: str | Path) -> Iterator[None]:
 def lists_of(path: str | Path, batches: Iterable[Any]) -> NBest:
     """All lists of the batches of a table, numbered segments in the order of their numbers."""
     blocks = list(blocks_of(path, batches))
-    if not blocks:
-        raise FormatError(path, None, "no hypotheses in it; expected at least one segment")
     corpus = blocks[0] if len(blocks) == 1 else join(blocks)
     order = in_order(corpus.ids)
     if list(corpus.ids) == order:
@@ -89,7 +87,7 @@ def blocks_of(path: str | Path, batches: Iterable[Any]) -> Iterator[NBest]:
     for batch in batches:
         with complaints(path):
             batch.validate(full=True)
-            table = pa.Table.from_batches([batch])
+            table = _decoded(pa.Table.from_batches([batch]))
             table = table if rest is None else pa.concat_tables([rest, table])
             part = _TableRows(path, table, row)
             end = int(part.starts[-1]) if len(part.starts) else 0  # the last segment may go on in the next batch
@@ -97,10 +95,22 @@ def blocks_of(path: str | Path, batches: Iterable[Any]) -> Iterator[NBest]:
         rest, row = table.slice(end), row + end
         if block is not None:
             yield block
-    if rest is not None and rest.num_rows:
-        with complaints(path):
-            block = _TableRows(path, rest, row).until(rest.num_rows, seen)
-        yield block
+    if rest is None or not rest.num_rows:  # the last row of a table always goes into the rest
+        raise FormatError(path, None, "no hypotheses in it; expected at least one segment")
+    with complaints(path):
+        block = _TableRows(path, rest, row).until(rest.num_rows, seen)
+    yield block
+
+
+def _decoded(table: Any) -> Any:
+    """The table with the numbers themselves in columns of numbers that are encoded by dictionaries."""
+    import pyarrow as pa
+
+    for at, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and _is_number(field.type.value_type):
+            values = [chunk.dictionary_decode() for chunk in table.column(at).chunks]
+            table = table.set_column(at, field.name, pa.chunked_array(values, field.type.value_type))
+    return table
 
 
 class _TableRows:
