@@ -37,7 +37,7 @@ _UNPACKING = (
 )  # fmt: skip
 
 
-class Header(NamedTuple):
+class ArrayHeader(NamedTuple):
     """What an .npy file says of its array, and has room for."""
 
     kind: np.dtype[Any]
@@ -67,7 +67,7 @@ def map_array(path: str | Path) -> np.ndarray:
     return view_of(data, _header(path, data[: 12 + _LONGEST_HEADER], len(data)))
 
 
-def header_of(path: str | Path, handle: int) -> Header:
+def header_of(path: str | Path, handle: int) -> ArrayHeader:
     """The header of an .npy file that is open."""
     return _header(path, os.pread(handle, 12 + _LONGEST_HEADER, 0), os.fstat(handle).st_size)
 
@@ -92,7 +92,7 @@ def read_npz(path: str | Path, data: bytes, *, most: int) -> dict[str, np.ndarra
         raise FormatError(path, None, f"is no .npz file of plain arrays: {_short(error)}") from None
 
 
-def _header(path: str | Path, data: bytes, size: int) -> Header:
+def _header(path: str | Path, data: bytes, size: int) -> ArrayHeader:
     """What the first bytes of an .npy file of `size` bytes say, if the file has room for exactly that."""
     version = data[6:8]
     if not data.startswith(_MAGIC) or version not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
@@ -108,7 +108,7 @@ def _header(path: str | Path, data: bytes, size: int) -> Header:
     kind = np.dtype(found[1] + found[2])
     shape = tuple(int(axis) for axis in found[4].replace(",", " ").split())
     _check_shape(path, shape, kind, size - begin)
-    return Header(kind, shape, found[3] == "True", begin)
+    return ArrayHeader(kind, shape, found[3] == "True", begin)
 
 
 def _check_shape(path: str | Path, shape: tuple[int, ...], kind: np.dtype[Any], room: int) -> None:
@@ -121,7 +121,7 @@ def _check_shape(path: str | Path, shape: tuple[int, ...], kind: np.dtype[Any], 
         raise FormatError(path, None, f"{told}, which is empty")
 
 
-def view_of(data: bytes | mmap.mmap, header: Header) -> np.ndarray:
+def view_of(data: bytes | mmap.mmap, header: ArrayHeader) -> np.ndarray:
     """The array in the bytes of a file, or in a mapping of it."""
     flat = np.frombuffer(data, header.kind, prod(header.shape), header.begin)
     return flat.reshape(header.shape, order="F" if header.fortran else "C")

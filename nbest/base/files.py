@@ -55,7 +55,7 @@ def decode(path: str | Path, data: bytes, before: int = 0) -> str:
     """UTF-8 text of `data` without a byte order mark; broken UTF-8 is a `FormatError` with its line, where `before`
     lines of the file stand before the data."""
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8" if before else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = before + data.count(b"\n", 0, error.start) + 1
         byte = error.start - data.rfind(b"\n", 0, error.start)

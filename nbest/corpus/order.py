@@ -10,6 +10,8 @@ import re
 from array import array
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,17}").fullmatch
 
 
@@ -27,16 +29,19 @@ def in_order(ids: Iterable[str]) -> list[str]:
 
 def first_number(numbers: Sequence[int]) -> int:
     """What numbered segments count from: 1 where they are exactly 1 to N, else 0, and some are missing."""
-    return int(bool(numbers) and sorted(numbers) == list(range(1, len(numbers) + 1)))
+    found = np.sort(np.asarray(numbers, np.int64))
+    return int(len(found) > 0 and found[0] == 1 and bool((np.diff(found) == 1).all()))
 
 
 def gaps(numbers: Sequence[int]) -> tuple[int, int]:
     """How many numbers of segments are missing, up to the largest, and the first of them."""
     if not numbers:
         return 0, 0
-    begin, known = first_number(numbers), set(numbers)
-    missing = max(numbers) + 1 - begin - len(known)
-    return missing, next(n for n in range(begin, max(numbers) + 2) if n not in known)
+    known = np.unique(np.asarray(numbers, np.int64))
+    begin = first_number(numbers)
+    places = np.arange(begin, begin + len(known))
+    first = int(places[(known != places).argmax()]) if (known != places).any() else int(known[-1]) + 1
+    return int(known[-1]) + 1 - begin - len(known), first
 
 
 class SegmentNumbers:

@@ -34,10 +34,10 @@ def leaked_labels(lists: NBest | Kept) -> list[str]:
     corpus = next(iter(blocks_of(lists)))
     names = list(corpus.feature_names)
     few = max(1, int(np.searchsorted(corpus.offsets, _ROWS, side="right")) - 1)
-    for parts in ([corpus.between(0, min(few, len(corpus)))], blocks_of(lists)):
+    for parts, pairs in (([corpus.between(0, min(few, len(corpus)))], 0), (blocks_of(lists), _PAIRS)):
         if names:
             found = [_steps(part, names) for part in parts]
-            names = [name for d, name in enumerate(names) if _is_copy([steps[d] for steps in found])]
+            names = [name for d, name in enumerate(names) if _is_copy([steps[d] for steps in found], pairs)]
     return names
 
 
@@ -68,10 +68,10 @@ def _steps(part: NBest, names: Sequence[str]) -> list[_LossSteps]:
     return found
 
 
-def _is_copy(found: Sequence[_LossSteps]) -> bool:
-    """Whether within lists a column is a rising, or a falling, function of the losses."""
+def _is_copy(found: Sequence[_LossSteps], pairs: int) -> bool:
+    """Whether within lists a column is a rising, or a falling, function of the losses, in at least so many pairs."""
     tolerance = 1e-6 * max(each.largest for each in found)
-    if sum(each.rising for each in found) < _PAIRS or max(each.tied for each in found) > tolerance:
+    if sum(each.rising for each in found) < pairs or max(each.tied for each in found) > tolerance:
         return False
     return min(each.low for each in found) > tolerance or max(each.high for each in found) < -tolerance
 

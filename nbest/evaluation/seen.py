@@ -61,28 +61,37 @@ class Seen:
         self.distinct: int | None = 0
         self.by_first: Floats | float = 0.0
         self._lengths = array("q")  # one piece of memory that grows: small arrays would stand between large ones
+        self._filled = False  # whether a block had hypotheses
         self._spread: list[tuple[list[float], list[float]]] = []
         self._beginning: list[NBest] = []
         self._firsts: list[NBest] = []
 
     def add(self, block: NBest) -> None:
         """Look at a block."""
-        if self._spread == []:
-            self.metric, self.feature_names, self.origins = block.metric, block.feature_names, block.origins
-            self.columns = [SeenColumn() for _ in block.feature_names]
+        if self.metric is None:
+            self.metric = block.metric
         self.ids.add(block.ids)
+        self._lengths.frombytes(block.lengths.tobytes())
         self.sparse_names.update(block.sparse_names)
         self._add_distinct(block)
-        if sum(part.hypotheses for part in self._beginning) < _ROWS:
-            self._beginning.append(replace(block, texts=None, sparse=None, sparse_names=()))
-        self._lengths.frombytes(block.lengths.tobytes())
-        self._spread += [(sizes.tolist(), squares.tolist()) for sizes, squares in map(spread_within, block.shards())]
-        for d, column in enumerate(self.columns):
-            column.add(np.asarray(block.features[:, d], np.float64), block)
+        if block.hypotheses or not self._filled:
+            self._add_columns(block)
         if block.scored:
             chosen = first(None, block)
             self.by_first = self.by_first + block.totals(chosen)
             self._firsts.append(_only(block, chosen))
+
+    def _add_columns(self, block: NBest) -> None:
+        """The features of a block; the first that has hypotheses says which there are."""
+        if not self._filled:
+            self.feature_names, self.origins = block.feature_names, block.origins
+            self.columns = [SeenColumn() for _ in block.feature_names]
+            self._spread, self._beginning, self._filled = [], [], block.hypotheses > 0
+        if sum(part.hypotheses for part in self._beginning) < _ROWS:
+            self._beginning.append(replace(block, texts=None, sparse=None, sparse_names=()))
+        self._spread += [(sizes.tolist(), squares.tolist()) for sizes, squares in map(spread_within, block.shards())]
+        for d, column in enumerate(self.columns):
+            column.add(np.asarray(block.features[:, d], np.float64), block)
 
     def _add_distinct(self, block: NBest) -> None:
         if block.texts is None:
@@ -127,5 +136,5 @@ def _only(block: NBest, chosen: Ints) -> NBest:
     """The lists with nothing but what is chosen."""
     mask = np.zeros(block.hypotheses, bool)
     mask[chosen[chosen >= 0]] = True
-    lists = block.without_sparse().keep(mask)
+    lists = block.without_sparse().only_features(()).keep(mask)
     return lists if lists.texts is None else replace(lists, texts=lists.texts.compact())

@@ -7,6 +7,7 @@ to be read as a whole for that, and so have formats without a `stream`: `in_bloc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,13 +19,9 @@ from nbest.corpus import NBest
 from nbest.corpus.order import whole_numbers
 from nbest.formats import FOREST_FORMATS, FORMATS, check_options, format_of_source, read_with, several_files
 from nbest.formats.lists.base import HEAD
-from nbest.formats.lists.lines import PIECE
+from nbest.formats.lists.lines import PIECE, OutOfStepError
 
 R = TypeVar("R")
-
-
-class OutOfStepError(Exception):
-    """Lists that can only be put in order as a whole."""
 
 
 def in_blocks(
@@ -65,9 +62,13 @@ def in_blocks(
 
 def _in_step(path: str | Path, blocks: Iterable[NBest]) -> Iterator[NBest]:
     """The blocks, as long as they are one after the other what the whole would be."""
-    steps = _Steps(path)
+    steps, held = _Steps(path), list[NBest]()
     for block in blocks:
-        yield steps.checked(block)
+        held.append(steps.checked(block))
+        if steps.names is not None:
+            yield from map(steps.named, held)
+            held = []
+    yield from held
 
 
 class _Steps:
@@ -95,6 +96,12 @@ class _Steps:
         if set(block.feature_names) != set(self.names):
             raise OutOfStepError
         return block if block.feature_names == self.names else block.only_features(self.names)
+
+    def named(self, block: NBest) -> NBest:
+        """The block; without hypotheses it has the features of the others."""
+        if block.hypotheses or self.names is None:
+            return block
+        return replace(block, features=np.empty((0, len(self.names))), feature_names=self.names)
 
     def _check_all(self, what: str, there: bool, block: NBest) -> None:
         if self.has.setdefault(what, there) != there:

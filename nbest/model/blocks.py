@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nbest.corpus import NBest
@@ -14,17 +16,34 @@ class BlockNames:
     def __init__(self) -> None:
         self.dense: tuple[str, ...] = ()
         self.sparse: dict[str, None] = {}
+        self._numbers: dict[str, int] = {}  # of the sparse features of the lists, in order of first appearance
 
     def prepared(self, model: LogLinear, block: NBest) -> NBest:
         """A block with the columns that the model adds; what it lacks and others may have is a sparse feature that none
         of its hypotheses has."""
         from scipy.sparse import csr_array
 
-        block = model.prepare(block)
+        block = model.prepare(self._in_order(block))
         self.dense = block.feature_names if block.hypotheses else self.dense or block.feature_names
         self.sparse.update(dict.fromkeys(block.sparse_names))
         missing = model.missing(block)
         return block.with_sparse(missing, csr_array((block.hypotheses, len(missing)))) if missing else block
+
+    def _in_order(self, block: NBest) -> NBest:
+        """The block with its sparse features in the order of all blocks: scores are sums in this order."""
+        from scipy.sparse import csr_array
+
+        if block.sparse is None:
+            return block
+        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in block.sparse_names]
+        order = np.argsort(np.array(numbers, np.int64))
+        if (np.diff(order) > 0).all():
+            return block
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        matrix = csr_array((block.sparse.data, place[block.sparse.indices], block.sparse.indptr), block.sparse.shape)
+        matrix.sort_indices()
+        return replace(block, sparse=matrix, sparse_names=tuple(block.sparse_names[i] for i in order))
 
     def check(self, model: LogLinear) -> None:
         """Complain where no block has a feature that the model needs."""

@@ -85,6 +85,20 @@ def test_rerank_with_sparse_features_that_only_some_blocks_have(folder: Path, bo
     assert whole[0] == 0
 
 
+def test_sparse_scores_are_added_in_one_order(folder: Path, both) -> None:  # type: ignore[no-untyped-def]
+    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1, and either may be 0.6."""
+    names, rows = ["a", "b", "c"], []
+    for i in range(60):
+        own = names[i % 3 :] + names[: i % 3]
+        parts = {"text": "parts", "features": {"am": 0.0}, "sparse": dict.fromkeys(own, 1.0)}
+        rows.append({"hypotheses": [parts, {"text": "sum", "features": {"am": 0.0}, "sparse": {"d": 1.0}}]})
+    (folder / "tie.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    weights = {"am": 1.0, "a": 0.1, "b": 0.2, "c": 0.3, "d": 0.6}
+    (folder / "m.json").write_text(json.dumps({**MODEL, "weights": weights}))
+    whole, blocks = both("rerank", "tie.jsonl", "--model", "m.json")
+    assert whole == blocks
+
+
 @pytest.mark.parametrize("target", ["out.jsonl", "out.nbest", "out.jsonl.gz", "-"])
 @pytest.mark.parametrize("options", [[], ["--dedupe", "--top", "3"], ["--refs", "dev.ref"]], ids=" ".join)
 def test_convert(target: str, options: list[str], both) -> None:  # type: ignore[no-untyped-def]
@@ -102,7 +116,9 @@ def test_what_is_wrong_at_the_end_leaves_nothing_on_standard_output(folder: Path
 
 
 @pytest.mark.parametrize("metric", ["", "bleu", "wer", "external"])
-@pytest.mark.parametrize("lists", ["dev.nbest", "gaps.nbest", "sparse.jsonl", "empty.jsonl", "falling.nbest"])
+@pytest.mark.parametrize(
+    "lists", ["dev.nbest", "gaps.nbest", "sparse.jsonl", "empty.jsonl", "begins.jsonl", "falling.nbest"]
+)
 def test_inspect(metric: str, lists: str, folder: Path, both) -> None:  # type: ignore[no-untyped-def]
     rows = (folder / "dev.nbest").read_text().splitlines()
     (folder / "gaps.nbest").write_text("\n".join(row for row in rows if row.split()[0] not in ("3", "4")) + "\n")
@@ -115,6 +131,8 @@ def test_inspect(metric: str, lists: str, folder: Path, both) -> None:  # type: 
     (folder / "sparse.jsonl").write_text("".join(json.dumps(row) + "\n" for row in many))
     many[7], many[59] = {"hypotheses": []}, {"hypotheses": []}
     (folder / "empty.jsonl").write_text("".join(json.dumps(row) + "\n" for row in many))
+    nothing = [{"hypotheses": []}] * 30
+    (folder / "begins.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*nothing, *many[30:]]))
     how = {"": [], "external": ["-m", "external", "--column", "lm"]}.get(metric, ["--refs", "dev.ref", "-m", metric])
     whole, blocks = both("inspect", lists, *how)
     assert whole == blocks

@@ -105,17 +105,63 @@ def _moses(tmp_path: Path, text: str) -> Path:
         [(i, "F= 1") for i in (3, 2, 1, 0) for _ in range(9)],
         [(i, "F= 1") for _ in range(9) for i in range(3)],
         [(i, "F= 1 s_a= 2" if i < 4 else "F= 1") for i in range(8) for _ in range(3)],
-        [(i, f"F= 1 s_{i}= 2") for i in range(8) for _ in range(3)],
         [("a" if i == 7 else i, "F= 1") for i in range(9) for _ in range(3)],
         [(i % 7, "F= 1") for i in range(9)],
     ],
-    ids=["falling", "scattered", "sparse later", "sparse", "a name among numbers", "again"],
+    ids=["falling", "scattered", "sparse before", "a name among numbers", "again"],
 )
 def test_lists_out_of_step_are_read_as_a_whole(rows: list[tuple[object, str]], tmp_path: Path) -> None:
     path = _moses(tmp_path, "".join(f"{i} ||| text number {k} ||| {row} ||| 0\n" for k, (i, row) in enumerate(rows)))
     counts: list[int] = []
     assert _together(path, counts) == read(path)
     assert counts == [1]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(i, f"F= 1 T= 1 2 s_{i}= 2" if k else "F= 1 T= 1 2") for i in range(8) for k in range(3)],
+        [(i, "F= 1 T= 1 2 s_a= 2" if i > 4 else "F= 1 T= 1 2") for i in range(8) for _ in range(3)],
+        [(i, "s_a= 1" if i > 4 else "") for i in range(8) for _ in range(3)],
+        [(i, "score= 1" if i > 4 else "score= 2") for i in range(8) for _ in range(3)],
+    ],
+    ids=["sparse", "sparse later, in all", "nothing but sparse", "score"],
+)
+def test_sparse_moses_lists_in_blocks(rows: list[tuple[object, str]], tmp_path: Path) -> None:
+    path = _moses(tmp_path, "".join(f"{i} ||| text number {k} ||| {row} ||| 0\n" for k, (i, row) in enumerate(rows)))
+    assert _together(path) == read(path)
+
+
+def test_a_byte_order_mark_counts_at_the_beginning_only(tmp_path: Path) -> None:
+    lines_ = [f"{name} ||| a rather long text {k} ||| F= 1\n" for name in "abcdef" for k in range(3)]
+    for text in ("\ufeff" + "".join(lines_), "".join(f"\ufeff{line}" for line in lines_)):
+        path = _moses(tmp_path, text)
+        assert _together(path) == read(path)
+
+
+def test_random_moses_lists_with_sparse_features(tmp_path: Path) -> None:
+    source = random.Random(8)
+    read_whole = 0
+    for _ in range(400):
+        names = source.sample(["s_a", "s_b", "s_c", "q_d"], source.randrange(5))
+        shares = {name: source.choice([0.1, 0.5, 0.9, 1.0]) for name in names}
+        rows = []
+        for i in range(source.randrange(2, 8)):
+            for k in range(source.randrange(1, 4)):
+                own = "".join(f" {name}= {k}" for name in names if source.random() < shares[name])
+                rows.append(
+                    f"{i} ||| some text {k} ||| {source.choice(['F= 1 T= 1 2', 'F= 1 T= 1 2', 'F= 1'])}{own} ||| -1\n"
+                )
+        path = _moses(tmp_path, "".join(rows))
+        outcomes: list[object] = []
+        for way in (read, _together):
+            try:
+                outcomes.append(way(path))
+            except FormatError:
+                outcomes.append("refused")
+        assert outcomes[0] == outcomes[1], path.read_text()
+        read_whole += isinstance(outcomes[0], NBest)
+    assert read_whole > 200
 
 
 def test_standard_input_is_kept_to_be_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,18 +15,21 @@ from nbest.corpus import NBest
 PIECE = 2**22
 """About how many bytes of a file a block is made of."""
 
-_MARK = b"\xef\xbb\xbf"
+
+class OutOfStepError(Exception):
+    """Lists that can only be put in order as a whole."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Bytes of a file that hold whole segments, how many lines stand before them, and the dense features of the parts
-    before, where there are any."""
+    """Bytes of a file that hold whole segments, and how many lines stand before them; of later pieces also the dense
+    features that the first ones have, and the first line of the file."""
 
     path: str | Path
     data: bytes
     before: int = 0
     names: tuple[str, ...] | None = None
+    head: bytes = b""
 
 
 def stream_lines(
@@ -41,35 +44,37 @@ def stream_lines(
 
     `cut` says up to which byte segments are whole.
     """
-    parts = _parts(source or Input(path), cut, progress)
+    pieces = _pieces(source or Input(path), cut, progress)
     names: tuple[str, ...] | None = None
-    for part in parts:  # until the dense features are known
-        block = parse(part)
+    head = b""
+    for piece in pieces:  # until the dense features are known
+        head = head or piece.data.partition(b"\n")[0]
+        block = parse(piece)
         yield block
         if block.hypotheses:
             names = block.feature_names
             break
-    yield from ahead(parse, (replace(part, names=names) for part in parts))
+    yield from ahead(parse, (replace(piece, names=names, head=head) for piece in pieces))
 
 
-def _parts(source: Input, cut: Callable[[bytes], int], progress: Progress | None) -> Iterator[Piece]:
-    """The file cut where segments end; blank lines go to the next part, whose reader says what is wrong with them."""
-    rest, before = [b""], 0
+def _pieces(source: Input, cut: Callable[[bytes], int], progress: Progress | None) -> Iterator[Piece]:
+    """The file cut where segments end; blank lines go to the next piece, whose reader says what is wrong with them."""
+    rest, size, wanted, before = list[bytes](), 0, 0, 0
     for piece in chain(source.pieces(PIECE, progress), [None]):
         if piece is not None:
             rest.append(piece)
-            if b"\n" not in piece:
+            size += len(piece)
+            if size < wanted:
                 continue
         data = b"".join(rest)
-        if before == 0:
-            data = data.removeprefix(_MARK)
         end = len(data) if piece is None else _without_blank_end(data, cut(data))
-        rest = [data[end:]]
         if end and (before == 0 or data[:end].strip()):
             yield Piece(source.path, data[:end], before)
             before += data.count(b"\n", 0, end)
         elif piece is None and before == 0:
             yield Piece(source.path, data)
+        rest, size = [data[end:]], len(data) - end
+        wanted = 0 if end else 2 * size  # a long segment is not gone through again with every piece
 
 
 def whole_lines(data: bytes) -> int:

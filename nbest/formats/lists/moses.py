@@ -24,7 +24,7 @@ from nbest.corpus import NBest
 from nbest.formats.lists import moses_fast
 from nbest.formats.lists.base import Format, head_lines, is_number, number, shown
 from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.lines import Piece, stream_lines, whole_lines
+from nbest.formats.lists.lines import OutOfStepError, Piece, stream_lines, whole_lines
 from nbest.formats.lists.moses_writer import BAR, write_blocks, write_moses
 
 _ID = re.compile(r"[ \t]*[^ \t|]+(?=\|\|\|(?:[ \t]|$))").match
@@ -76,7 +76,9 @@ def _cut(data: bytes) -> int:
 def _parsed(part: Piece, total: bool, sparse: bool | str | None) -> NBest:
     text = decode(part.path, part.data, part.before)
     regular = None if total or isinstance(sparse, str) else _regular(part)
-    return _parse(part, text, total, sparse) if regular is None else regular
+    if regular is None or (part.names is not None and set(part.names) != set(regular.feature_names)):
+        return _parse(part, text, total, sparse)
+    return regular
 
 
 def _regular(part: Piece) -> NBest | None:
@@ -103,9 +105,9 @@ def _parse(part: Piece, text: str, total: bool, sparse: bool | str | None) -> NB
         raise FormatError(path, None, f"the file is empty; expected {_EXPECTED}")
     rows = [_row(path, at, line) for at, line in enumerate(lines, before + 1)]
     features = [_columns(path, at, row[2]) for at, row in enumerate(rows, before + 1)]
-    apart = _sparse_names(rows, sparse)
-    score = None if any(features) else "score"
-    builder = Builder(path, _names_before(part, rows, sparse, apart))
+    apart = _sparse_names(rows, sparse) if part.names is None else _sparse_later(part, rows, features, sparse)
+    score = "score" if _is_bare(part, features) else None
+    builder = Builder(path, part.names)
     for at, ((segment, words, _, last), columns) in enumerate(zip(rows, features, strict=True), before + 1):
         dense = {name: value for name, value in columns.items() if name not in apart}
         if total or (score is not None and last is not None):
@@ -115,13 +117,36 @@ def _parse(part: Piece, text: str, total: bool, sparse: bool | str | None) -> NB
     return builder.build()
 
 
-def _names_before(part: Piece, rows: list[Row], sparse: bool | str | None, apart: set[str]) -> tuple[str, ...] | None:
-    """The names that parts before had, unless this one differs in nothing but names that may be sparse."""
-    values = {name: given for _, _, row, _ in rows for name, given in row.items() if name not in apart}
-    odd = values.keys() ^ set(part.names or ())
-    single = all(len(values.get(name, " ")) == 1 for name in odd)
-    may_be = sparse is True or (sparse is not False and all("_" in name for name in odd))
-    return None if odd and single and may_be else part.names
+def _is_bare(part: Piece, features: list[dict[str, float]]) -> bool:
+    """Whether the total is the only feature, since no hypothesis of the file has any."""
+    if part.names is None:
+        return not any(features)
+    bare = part.names == ("score",) and not _row(part.path, 1, part.head.decode("utf-8-sig").rstrip("\r"))[2]
+    if bare and any(features):
+        raise OutOfStepError
+    return bare
+
+
+def _sparse_later(
+    part: Piece, rows: list[Row], features: list[dict[str, float]], sparse: bool | str | None
+) -> set[str]:
+    """The names of a later piece that are sparse: such as some hypothesis before lacks. Where one lacks a name that all
+    before have, and that may be sparse, only the whole file tells."""
+    known = set(part.names or ())
+    if any(_may_be_sparse(name, sparse) for row in features for name in known - row.keys()):
+        raise OutOfStepError
+    several = {name for _, _, row, _ in rows for name, given in row.items() if len(given) > 1}
+    names = {name for _, _, row, _ in rows for name in row} - several
+    prefix = sparse if isinstance(sparse, str) else None
+    return {
+        name
+        for name in names
+        if (name not in known and _may_be_sparse(name, sparse)) or (prefix is not None and name.startswith(prefix))
+    }
+
+
+def _may_be_sparse(name: str, sparse: bool | str | None) -> bool:
+    return sparse is True or (sparse is not False and "_" in name)
 
 
 def _add_total(path: str | Path, line: int, features: dict[str, float], name: str, value: str | None) -> None:
@@ -238,10 +263,7 @@ def _sparse_names(rows: list[Row], sparse: bool | str | None) -> set[str]:
         name
         for name, count in counts.items()
         if name not in many
-        and (
-            (prefix is not None and name.startswith(prefix))
-            or (count < len(rows) and (sparse is True or (sparse is not False and "_" in name)))
-        )
+        and ((prefix is not None and name.startswith(prefix)) or (count < len(rows) and _may_be_sparse(name, sparse)))
     }
 
 
