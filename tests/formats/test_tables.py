@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from nbest.base.errors import CapabilityError, FormatError
 from nbest.cli.main import main
-from nbest.corpus import NBest
+from nbest.corpus import NBest, Texts
 from nbest.corpus.operations import join
 from nbest.formats import read, write, write_blocks
 from nbest.formats.streams import in_blocks
@@ -197,8 +198,51 @@ def test_a_feature_cannot_have_the_name_of_a_column(name: str, tmp_path: Path) -
 @BOTH
 def test_blocks_with_other_columns_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(CapabilityError, match=r"the same columns in all rows, and those of segment .* write jsonl"):
-        write_blocks([toy_lists(1), toy_lists(2, sparse=True)], tmp_path / f"lists{NAMES[name]}")
+        write_blocks([toy_lists(1), toy_lists(2).only_features([])], tmp_path / f"lists{NAMES[name]}")
+    with pytest.raises(CapabilityError, match="holds at least one segment, and there is none to write"):
+        write_blocks([], tmp_path / f"lists{NAMES[name]}")
     assert not list(tmp_path.iterdir())
+
+
+@BOTH
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (1, 2, 0), (1, 1, 1), (1, 1, 2, 0)])
+def test_it_does_not_matter_which_block_is_the_first(name: str, order: tuple[int, ...], tmp_path: Path) -> None:
+    none = Texts(np.zeros(0, np.uint8), np.zeros(0, int), np.zeros(0, int))
+    empty = NBest(np.zeros(3, int), np.zeros((0, 0)), (), ("u", "v"), texts=none, references=(("r",), ("s",)))
+    plain, sparse = _without_sources(toy_lists(1)), _without_sources(toy_lists(2, sparse=True))
+    blocks = []
+    for number, kind in enumerate(order):
+        block = (plain, empty, sparse)[kind]
+        blocks.append(replace(block, ids=tuple(f"{number}{each}" for each in block.ids)))
+    path = tmp_path / f"lists{NAMES[name]}"
+    write_blocks(blocks, path)
+    write_blocks(blocks, tmp_path / "lists.jsonl")
+    assert read(path) == read(tmp_path / "lists.jsonl")
+    found = join(in_blocks(path, list))
+    assert found.ids == tuple(each for block in blocks for each in block.ids)
+    assert found.lengths.tolist() == [length for block in blocks for length in block.lengths.tolist()]
+
+
+def _without_sources(corpus: NBest) -> NBest:
+    return replace(corpus, sources=None)
+
+
+@BOTH
+def test_hypotheses_without_anything_stay_beside_sparse_ones(name: str, tmp_path: Path) -> None:
+    bare = NBest(np.array([0, 1, 3]), np.zeros((3, 0)), (), ("a", "b"))
+    entries = csr_array(np.array([[2.0]]))
+    blocks = [bare, NBest(np.array([0, 1]), np.zeros((1, 0)), (), ("c",), sparse=entries, sparse_names=("x",))]
+    write_blocks(blocks, tmp_path / f"lists{NAMES[name]}")
+    assert read(tmp_path / f"lists{NAMES[name]}").lengths.tolist() == [1, 2, 1]
+
+
+@BOTH
+def test_one_block_without_sparse_features_has_no_column_for_them(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from nbest.formats.lists.table_writer import table_of
+
+    assert "sparse" not in table_of(toy_lists(1), name).column_names
+    assert "sparse" in table_of(toy_lists(1), name, sparse=True).column_names
 
 
 def test_without_pyarrow_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,22 +19,59 @@ from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.formats.lists.tables import OWN
 
+_OF_SEGMENTS = ("id", "source", "references")  # columns, the others are of hypotheses
+
 
 def write_tables(blocks: Iterable[NBest], path: str | Path, name: str, open_writer: Callable[[Any, Any], Any]) -> None:
-    """Write blocks as they come to what `open_writer(sink, schema)` gives; the first says which columns there are."""
-    writer = schema = None
+    """Write blocks as they come to what `open_writer(sink, schema)` gives."""
+    writer = None
     with replacing(path) as file, ExitStack() as open_ones:
-        for corpus in blocks:
-            table = table_of(corpus, name)
+        for table in _tables(blocks, name):
             if writer is None:
-                schema = table.schema
-                writer = open_ones.enter_context(closing(open_writer(_Sink(file), schema)))
-            elif table.schema != schema:
-                raise CapabilityError(
-                    f"format {name} holds the same columns in all rows, and those of segment {corpus.ids[0]!r} are not "
-                    f"those of the first: {', '.join(table.schema.names)}; write jsonl"
-                )
+                writer = open_ones.enter_context(closing(open_writer(_Sink(file), table.schema)))
             writer.write(table)
+        if writer is None:
+            raise CapabilityError(f"format {name} holds at least one segment, and there is none to write")
+
+
+def _tables(blocks: Iterable[NBest], name: str) -> Iterator[Any]:
+    """Tables with the columns of the first block that has hypotheses, those before are held back until then.
+
+    Of several blocks any may have sparse features, and all get a column for them.
+    """
+    coming, first = iter(blocks), deque[NBest]()
+    for corpus in coming:
+        first.append(corpus)
+        if corpus.hypotheses:
+            break
+    if not first:
+        return
+    first.extend(islice(coming, 1))
+    several = len(first) > 1
+    like = next((corpus for corpus in first if corpus.hypotheses), first[0])
+    schema = table_of(like, name, sparse=several).schema
+    del like
+    for corpus in chain((first.popleft() for _ in range(len(first))), coming):
+        table = table_of(corpus, name, sparse=several)
+        if not corpus.hypotheses:
+            table = _as_in(schema, table)
+        if table.schema != schema:
+            raise CapabilityError(
+                f"format {name} holds the same columns in all rows, and those of segment {corpus.ids[0]!r} are not "
+                f"those of the others: {', '.join(table.schema.names)}; write jsonl"
+            )
+        yield table
+
+
+def _as_in(schema: Any, table: Any) -> Any:
+    """Segments without hypotheses with the columns for these of a schema, all null."""
+    import pyarrow as pa
+
+    table = table.select([name for name in table.column_names if name in _OF_SEGMENTS])
+    for field in schema:
+        if field.name not in _OF_SEGMENTS:
+            table = table.append_column(field, pa.nulls(len(table), field.type))
+    return table
 
 
 class _Sink(io.RawIOBase):
@@ -53,8 +92,8 @@ class _Sink(io.RawIOBase):
         return len(data)
 
 
-def table_of(corpus: NBest, name: str) -> Any:
-    """One row a hypothesis, and one for each segment without any."""
+def table_of(corpus: NBest, name: str, *, sparse: bool = False) -> Any:
+    """One row a hypothesis, and one for each segment without any; `sparse` asks for the column in any case."""
     import pyarrow as pa
 
     taken = next((each for each in corpus.feature_names if each in OWN), None)
@@ -73,7 +112,7 @@ def table_of(corpus: NBest, name: str) -> Any:
         columns["text"] = _texts(corpus).take(rows).cast(pa.string())
     for d, feature in enumerate(corpus.feature_names):
         columns[_clean(feature)] = pa.array(np.ascontiguousarray(corpus.features[:, d])).take(rows)
-    if corpus.sparse is not None:
+    if sparse or corpus.sparse is not None:
         columns["sparse"] = _sparse(corpus).take(rows)
     return pa.table(columns)
 
@@ -103,7 +142,9 @@ def _sparse(corpus: NBest) -> Any:
     import pyarrow as pa
 
     matrix = corpus.sparse
-    assert matrix is not None
+    if matrix is None:
+        nothing = pa.array([], pa.string()), pa.array([], pa.float64())
+        return pa.MapArray.from_arrays(pa.array(np.zeros(corpus.hypotheses + 1, np.int32)), *nothing)
     names = pa.array(map(_clean, corpus.sparse_names), pa.string())
     keys = names.take(pa.array(matrix.indices.astype(np.int64)))
     offsets = pa.array(matrix.indptr.astype(np.int32))
