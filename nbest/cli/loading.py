@@ -163,7 +163,11 @@ def _column_of(path: str, corpus: NBest) -> Any:
     if len(lines) != corpus.hypotheses:
         raise FormatError(path, None, f"expected a score for each of {corpus.hypotheses} hypotheses, got {len(lines)}")
     values = np.array([number(path, at, "a score", line.strip()) for at, line in enumerate(lines, 1)])
-    return values if corpus.positions is None else values[corpus.positions]
+    if corpus.positions is None:
+        return values
+    if not np.array_equal(np.sort(corpus.positions), np.arange(len(values))):
+        raise FormatError(path, None, "cannot be matched: the lists are only a part of the file that has their order")
+    return values[corpus.positions]
 
 
 def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:

@@ -36,9 +36,7 @@ class Bounds(NamedTuple):
         if rows < 0:
             raise self.fail(name, "begin with 0")
         self.sizes(name, array, rows + 1)
-        later, earlier = array[1:], array[:-1]
-        rises = (later >= earlier) if empty else (later > earlier)
-        if array[0] != 0 or array[-1] != end or not rises.all():
+        if array[0] != 0 or array[-1] != end or not rises(array, empty=empty):
             raise self.fail(name, f"rise from 0 to {end}")
 
     def numbers(self, name: str, array: Ints, below: int, *, least: int = 0) -> None:
@@ -64,6 +62,13 @@ class Bounds(NamedTuple):
         """Numbers or -inf."""
         if array.size and not array.max() < np.inf:
             raise self.fail(name, "be numbers or -inf")
+
+
+def rises(array: Ints, *, empty: bool = True) -> bool:
+    """Whether no number is less than the one before it, nor without `empty` the same. They are compared: differences
+    of numbers that are far apart overflow."""
+    later, earlier = array[1:], array[:-1]
+    return bool(((later >= earlier) if empty else (later > earlier)).all())
 
 
 def _by(shape: tuple[int, ...]) -> str:

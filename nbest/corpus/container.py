@@ -12,6 +12,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError, _known, need_metric
 from nbest.base.mapped import all_finite, room
 from nbest.base.types import Floats, References
+from nbest.compute.bounds import rises
 from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.corpus.recipes import same_recipe
@@ -212,7 +213,7 @@ class Container:
     def check_offsets(self, name: str, size: int | None = None) -> None:
         """Offsets start at 0, never fall and, if it is known, have this size."""
         offsets = getattr(self, name)
-        if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or not rises(offsets):
             raise ParameterError(f"'{name}' of {type(self).__name__} must start at 0 and never fall")
         if size is not None:
             self.check_entries(name, size)

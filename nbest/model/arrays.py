@@ -15,6 +15,7 @@ import numpy as np
 from nbest.base.arrays_file import read_npz
 from nbest.base.errors import CapabilityError, FormatError, shown
 from nbest.base.unpacking import limit
+from nbest.compute.bounds import rises
 
 _KEY = "array"
 
@@ -72,7 +73,7 @@ def unpack_weights(path: str | Path, arrays: Mapping[str, Any], others: Mapping[
     ends = _one(path, arrays, "ends", np.int64)
     values = _one(path, arrays, "values", np.float64)
     bounds = np.concatenate([np.zeros(1, np.int64), ends])
-    if len(ends) != len(values) or (np.diff(bounds) < 0).any() or bounds[-1] != len(names):
+    if len(ends) != len(values) or not rises(bounds) or bounds[-1] != len(names):
         raise FormatError(path, None, "'sparse_weights' need as many ends of names as values, rising to the last byte")
     if not np.isfinite(values).all():
         raise FormatError(path, None, "the sparse weights must be finite numbers, and some are not")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from nbest.formats import write
+from nbest.testing import toy_lists
 from tests.cli.conftest import Run
 
 BLEU = ("--metric", "bleu", "--tokenize", "none")
@@ -95,3 +99,12 @@ def test_damage_is_one_message(run: Run, stores: Path) -> None:
         assert found.code == 2
         assert "features.npy: is damaged: segments 0 to 59 have another sha256; convert the lists again" in found.err
         assert not (stores / "a.jsonl").exists()
+
+
+def test_scores_of_a_part_of_a_file_cannot_be_put_in_order(run: Run, stores: Path) -> None:
+    lists = toy_lists(segments_=6)
+    write(replace(lists, stats=None, metric=None, positions=np.arange(lists.hypotheses) + 1), "odd.store")
+    Path("odd.scores").write_text("0.5\n" * lists.hypotheses)
+    ended = run("inspect", "odd.store", "--metric", "external", "--scores", "odd.scores")
+    assert ended.code == 2
+    assert "odd.scores: cannot be matched" in ended.err

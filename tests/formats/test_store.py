@@ -7,6 +7,7 @@ import pickle
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from scipy.sparse import coo_array
 
 from nbest.base.errors import CapabilityError, FormatError
 from nbest.base.mapped import root_of
+from nbest.base.sealed import sealed
 from nbest.compute.executors import Serial, using
 from nbest.corpus import NBest, Texts
 from nbest.corpus.nbest import Origin
@@ -25,6 +27,7 @@ from nbest.features import apply_recipes, fit_recipes
 from nbest.formats import read, write
 from nbest.formats.lists import store_files, store_writer
 from nbest.formats.lists.store import read_store, stream_store, write_store, write_store_blocks
+from nbest.formats.lists.store_layout import ARRAYS, NAMES
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
 from nbest.testing import toy_lists
@@ -349,10 +352,56 @@ def test_a_manifest_that_lies_is_refused(large: Path) -> None:
         {"shards": None},
         {"files": {}},
         {"origins": {"first": [2, 1, ""]}},
+        {"origins": {"first": [1, 10**400, ""]}},
     ):
         path.write_text(json.dumps({key: value for key, value in (whole | change).items() if key != "sha256"}))
         with pytest.raises(FormatError):
             read(large)
+
+
+def unlist(path: Path, *names: str) -> None:
+    """Take arrays out of the manifest of a store, whose sums stay right."""
+    content = json.loads((path / "manifest.json").read_text())
+    for name in names:
+        del content["files"][f"{name}.npy"]
+        for shard in content["shards"]:
+            shard["sha256"].pop(name, None)
+    del content["sha256"]
+    (path / "manifest.json").write_text(json.dumps(sealed(content)))
+
+
+@pytest.mark.parametrize("name", [name for name in ARRAYS | NAMES if name != "positions"])
+def test_arrays_that_belong_together_are_all_there(name: str, tmp_path: Path) -> None:
+    write(replace(rich(), sources=tuple("abc" for _ in rich().ids)), tmp_path / "a.store")
+    unlist(tmp_path / "a.store", name)
+    for way in (read, lambda path: list(stream_store(path))):
+        with pytest.raises(FormatError):
+            way(tmp_path / "a.store")
+
+
+def test_names_of_sparse_columns_are_there(tmp_path: Path) -> None:
+    write(rich(), tmp_path / "a.store")
+    unlist(tmp_path / "a.store", *NAMES)
+    with pytest.raises(FormatError, match=r"does not list sparse_name_bounds.npy"):
+        read(tmp_path / "a.store")
+    write(rich(), tmp_path / "a.store")
+    unlist(tmp_path / "a.store", *NAMES, "sparse_bounds", "sparse_columns", "sparse_values")
+    assert read(tmp_path / "a.store").sparse is None
+
+
+@pytest.mark.parametrize("name", [name for name, array in (ARRAYS | NAMES).items() if array.into])
+def test_bounds_that_rise_only_where_differences_overflow(name: str, tmp_path: Path) -> None:
+    """Going up by 2**63 - 1 twice and by 2 is where it began: every difference is positive."""
+    path = tmp_path / "a.store"
+    write(replace(rich(), sources=tuple("abc" for _ in rich().ids)), path)
+    bounds = np.load(path / f"{name}.npy")
+    bounds[1:4] = 2**63 - 1, -2, 0
+    assert (np.diff(bounds) >= 0).all()
+    np.save(path / f"{name}.npy", bounds)
+    reseal_stores(tmp_path)
+    for way in (read, partial(read_store, check=False), lambda path: list(stream_store(path))):
+        with pytest.raises(FormatError, match="rise from 0"):
+            way(path)
 
 
 @pytest.mark.parametrize("resealed", [False, True])

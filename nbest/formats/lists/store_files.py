@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from nbest.base.inputs import Progress
 from nbest.base.mapped import chunks, root_of
 from nbest.base.types import Ints
 from nbest.compute import parallel
-from nbest.compute.bounds import Bounds
+from nbest.compute.bounds import Bounds, rises
 from nbest.corpus import NBest
 from nbest.corpus.nbest import Origin
 from nbest.formats.lists.recipe_text import recipes_in
@@ -55,8 +55,8 @@ class Store:
         for name in present:
             found[name] = StoredArray(paths[f"{name}.npy"], known[name])
             self._check(name, found[name])
-        for name in ("offsets", "id"):
-            if name not in found:
+        for name in known:
+            if name not in found and _needed(name, found):
                 raise FormatError(self.folder / MANIFEST, None, f"does not list {name}.npy; {REMEDY}")
         return found
 
@@ -179,7 +179,7 @@ class Store:
         array = (ARRAYS | NAMES)[name]
         if name == "sparse_columns":
             self.rule.numbers(name, values, self.sizes.get("columns", 0))
-        elif array.into and (values[0] < least or values[-1] > self.sizes[array.into] or (np.diff(values) < 0).any()):
+        elif array.into and not (least <= values[0] and values[-1] <= self.sizes[array.into] and rises(values)):
             raise self.rule.fail(name, f"rise from 0 to {self.sizes[array.into]}")
 
     def _check_values(self, found: Arrays, shard: dict[str, Any]) -> None:
@@ -200,6 +200,14 @@ class Store:
             self.load(number)
 
         parallel.each(one, range(len(self.shards)))
+
+
+def _needed(name: str, found: Mapping[str, StoredArray]) -> bool:
+    """Whether a store with these arrays must have this one, too: what others hold bounds in, ids, and names of sparse
+    columns."""
+    level = (ARRAYS | NAMES)[name].of
+    bounded = level != "rows" and any(file.array.into == level for file in found.values())
+    return bounded or name in ("offsets", "id") or (name in NAMES and "sparse_bounds" in found)
 
 
 def _end_of(shard: Any, low: int, offsets: Ints) -> int | None:
@@ -237,7 +245,7 @@ def _origin(path: Path, value: Any) -> Origin:
     try:
         sign, base, normalised = value
         right = sign in (1, -1) and (base is None or float(base) > 0) and isinstance(normalised, str)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         right = False
     if not right:
         raise FormatError(path, None, f"'origins' has {shown(value)}; {REMEDY}")

@@ -10,6 +10,7 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
+from nbest.compute.bounds import rises
 from nbest.corpus.container import frozen_view
 from nbest.systems.translator.itg.cube import PhraseOptions
 from nbest.systems.translator.phrases.table import FEATURES
@@ -90,7 +91,7 @@ def _check(options: SentenceOptions) -> None:
         )
     if len(options.ends) != size or len(options.target_offsets) != size + 1:
         raise ParameterError(f"'ends' and 'target_offsets' of SentenceOptions must have {size} and {size + 1} entries")
-    if options.target_offsets[0] != 0 or (np.diff(options.target_offsets) < 0).any():
+    if options.target_offsets[0] != 0 or not rises(options.target_offsets):
         raise ParameterError("'target_offsets' of SentenceOptions must start at 0 and never fall")
     if options.target_offsets[-1] != len(options.targets):
         raise ParameterError(f"'targets' of SentenceOptions must have {options.target_offsets[-1]} entries")
