@@ -1,7 +1,8 @@
 """Processes that share what is here: loops of Python side by side, without a fight over the interpreter's lock.
 
-A forked process has all arrays of this one (copied where they are written to, which they are not), so nothing is sent
-to it, and what it finds comes back through a pipe. Where processes cannot be forked safely it is threads.
+A forked process has all arrays of this one, so nothing is sent to it, and what it finds comes back through a pipe. What
+it writes to arrays in memory is its own; room of mapped lists (`nbest.base.mapped`) that was made before is shared, and
+not to be written to. Where processes cannot be forked safely it is threads.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from io import StringIO
 from selectors import EVENT_READ, DefaultSelector
 from signal import SIGKILL
@@ -85,10 +87,11 @@ class _Flock:
         os.close(end)
         try:
             with DefaultSelector() as self.selector:
-                for _ in range(self.children):
-                    child = _Child(self._answers)
-                    self.running[child.pipe] = child
-                    self.selector.register(child.pipe, EVENT_READ)
+                with suppress(OSError):  # no more processes, or no memory for them: those that there are do it
+                    for _ in range(self.children):
+                        child = _Child(self._answers)
+                        self.running[child.pipe] = child
+                        self.selector.register(child.pipe, EVENT_READ)
                 for place in self._places():
                     self._take(place, self.function(self.items[place]))
                     self._listen(0.0)
@@ -151,7 +154,12 @@ class _Child:
         self.pipe, end = os.pipe()
         with warnings.catch_warnings(), global_compiler_lock:  # held by none of the threads that the copy will not have
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: see `can_fork`
-            self.process = os.fork()
+            try:
+                self.process = os.fork()
+            except OSError:
+                os.close(self.pipe)
+                os.close(end)
+                raise
         if self.process == 0:
             _say(end, answers)
         os.close(end)
@@ -167,13 +175,15 @@ class _Child:
 
     def kill(self) -> None:
         """End it."""
-        os.kill(self.process, SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(self.process, SIGKILL)
         self.bury()
 
     def bury(self) -> None:
-        """Wait for its end."""
+        """Wait for its end, if nobody else has: where SIGCHLD is ignored the system does."""
         os.close(self.pipe)
-        os.waitpid(self.process, 0)
+        with suppress(ChildProcessError):
+            os.waitpid(self.process, 0)
 
 
 def _say(pipe: int, answers: Callable[[], Iterator[bytes]]) -> NoReturn:

@@ -1,6 +1,8 @@
 """Items on processes that share what is here: the same results in the same order, whatever happens to a process."""
 
+import errno
 import os
+import signal
 import threading
 import time
 import warnings
@@ -174,3 +176,52 @@ def test_where_no_process_is_forked(monkeypatch):
     thread.join()
     monkeypatch.setattr(forks.sys, "platform", "darwin")
     assert not can_fork()
+
+
+@pytest.fixture
+def _nobody_waits():
+    """As under supervisors that ignore the end of children."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGCHLD, before)
+
+
+@pytest.mark.usefixtures("_nobody_waits")
+def test_children_for_whom_the_system_waits(tmp_path):
+    def work(x):
+        meet(tmp_path)
+        return x * x, os.getpid()
+
+    found = apart(work, range(6))
+    assert [row[0] for row in found] == [x * x for x in range(6)]
+    assert len({row[1] for row in found}) == 2
+
+
+@pytest.mark.usefixtures("_nobody_waits")
+def test_an_exception_beside_children_for_whom_the_system_waits(tmp_path):
+    def work(x):
+        meet(tmp_path)
+        if os.getpid() == HERE:
+            raise ParameterError("here")
+        os._exit(1)
+
+    with pytest.raises(ParameterError, match="here"):
+        apart(work, range(6))
+
+
+@pytest.mark.parametrize("possible", [0, 1])
+def test_where_a_fork_fails_those_that_are_there_do_all(possible, monkeypatch):
+    fork, forked = os.fork, []
+
+    def limited():
+        if len(forked) == possible:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        forked.append(1)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", limited)
+    before = sorted(os.listdir("/proc/self/fd"))
+    with using(Threads(4)):
+        assert apart(lambda x: x * x, range(8)) == [x * x for x in range(8)]
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert len(forked) == possible
