@@ -269,15 +269,18 @@ def test_commands_take_and_write_them(name: str, tmp_path: Path, monkeypatch: py
     assert Path(f"{dev}.out").read_bytes() == Path("dev.jsonl.out").read_bytes()
 
 
+@BOTH
 @pytest.mark.parametrize("group", [2000, 40000])
-def test_of_a_parquet_file_one_batch_is_in_memory(
-    group: int, table: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+def test_of_a_file_one_batch_is_in_memory(
+    name: str, group: int, table: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pa = pytest.importorskip("pyarrow")
     rows = 40000
     texts = [f"{number:0300d}" for number in range(rows)]
     columns = {"id": np.arange(rows) // 10, "text": texts}
-    path = table("parquet", columns, row_group_size=group, compression="none", use_dictionary=False)
+    plain = {"compression": "none", "use_dictionary": False, "row_group_size": group}
+    plain = plain if name == "parquet" else {"compression": "uncompressed", "chunksize": group}
+    path = table(name, columns, **plain)
     monkeypatch.setattr("nbest.formats.lists.table_files.BATCH", 1000)
     monkeypatch.setattr("nbest.formats.lists.parquet.BUFFER", 1 << 16)
     usual = pa.default_memory_pool()

@@ -30,6 +30,7 @@ FORMAT = table_format(
     b"ARROW1",
     _batches,
     _writer,
+    mapped=True,
     suffixes=(".arrow", ".feather"),
     summary="an Arrow table (Feather), one hypothesis a row",
 )

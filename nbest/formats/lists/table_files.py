@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from nbest.base.errors import FormatError
 from nbest.base.files import read_bytes
 from nbest.base.inputs import Input, Progress
+from nbest.base.mapped import MappedFile, frozen
 from nbest.corpus import NBest
 from nbest.formats.lists.base import Format
 from nbest.formats.lists.lines import PIECE
@@ -24,12 +26,15 @@ def table_format(
     magic: bytes,
     batches: Callable[[Any, int], Iterator[tuple[Any, int, int]]],
     open_writer: Callable[[Any, Any], Any],
+    *,
+    mapped: bool = False,
     **described: Any,
 ) -> Format:
     """A format whose files begin with `magic`.
 
     `batches(file, size)` gives record batches of this many rows or more, and how much was read with each, of how much;
-    `open_writer(sink, schema)` what tables are written to.
+    `open_writer(sink, schema)` what tables are written to. Of a `mapped` file, also where it is a single batch, only
+    the rows that are looked at are in memory.
     """
 
     def read(path: str | Path, *, data: bytes | None = None) -> NBest:
@@ -38,7 +43,12 @@ def table_format(
 
     def stream(path: str | Path, *, source: Input | None = None, progress: Progress | None = None) -> Iterator[NBest]:
         need_arrow(name)
-        yield from blocks_of(path, pieces(path, _opened(path, source or Input(path), magic), progress))
+        if mapped and _is_plain(path, magic):
+            with open(path, "rb") as file:
+                mapping = frozen(file.fileno())
+            yield from blocks_of(path, _released(pieces(path, _in_memory(path, mapping, magic), progress), mapping))
+        else:
+            yield from blocks_of(path, pieces(path, _opened(path, source or Input(path), magic), progress))
 
     def pieces(path: str | Path, file: Any, progress: Progress | None = None) -> Iterator[Any]:
         with complaints(path):
@@ -73,19 +83,33 @@ def _opened(path: str | Path, source: Input, magic: bytes) -> Any:
     """The file itself where it is one, else what it holds, unpacked."""
     import pyarrow as pa
 
-    if str(path) != "-" and Path(path).is_file():
-        with open(path, "rb") as file:
-            plain = file.read(len(magic)) == magic
-        if plain:
-            return pa.OSFile(str(path), "rb")
+    if _is_plain(path, magic):
+        return pa.OSFile(str(path), "rb")
     return _in_memory(path, b"".join(source.pieces(PIECE)), magic)
 
 
-def _in_memory(path: str | Path, data: bytes, magic: bytes) -> Any:
+def _is_plain(path: str | Path, magic: bytes) -> bool:
+    """Whether this is a file, and not a packed one."""
+    if str(path) == "-" or not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def _released(batches: Iterable[Any], mapping: MappedFile) -> Iterator[Any]:
+    """The batches; what was looked at of a mapped file does not stay in memory, and is read anew where it must be."""
+    for batch in batches:
+        yield batch
+        if hasattr(mmap, "MADV_DONTNEED"):
+            mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def _in_memory(path: str | Path, data: bytes | MappedFile, magic: bytes) -> Any:
     import pyarrow as pa
 
-    if not data.strip():
+    head = data[:1024]
+    if not head.strip():
         raise FormatError(path, None, "the file is empty; expected a table")
-    if not data.startswith(magic):
+    if not head.startswith(magic):
         raise FormatError(path, None, f"expected a file that begins with {magic.decode()}")
-    return pa.BufferReader(data)
+    return pa.BufferReader(pa.py_buffer(data))
