@@ -19,6 +19,7 @@ from nbest.corpus import NBest
 from nbest.corpus.order import whole_numbers
 from nbest.formats import FOREST_FORMATS, FORMATS, check_options, format_of_source, read_with, several_files
 from nbest.formats.lists.base import HEAD
+from nbest.formats.lists.known import KnownNames
 from nbest.formats.lists.lines import PIECE, OutOfStepError
 
 R = TypeVar("R")
@@ -79,7 +80,7 @@ class _Steps:
         self.names: tuple[str, ...] | None = None
         self.has: dict[str, bool] = {}
         self.last: int | None = -1  # number of the last segment; None where segments have names
-        self.known = _Known()
+        self.known = KnownNames()
 
     def checked(self, block: NBest) -> NBest:
         """The block with its features in the order of the first."""
@@ -118,23 +119,3 @@ class _Steps:
             if self.last is not None and numbers[0] <= self.last:
                 raise OutOfStepError
             self.last = numbers[-1]
-
-
-class _Known:
-    """Names that were there: 8 bytes each."""
-
-    def __init__(self) -> None:
-        self.older = np.empty(0, np.int64)  # sorted
-        self.newer: set[int] = set()
-
-    def add(self, names: tuple[str, ...]) -> bool:
-        """Whether all of them are new (two names may be taken for one: once in 2^64)."""
-        own = list(map(hash, names))
-        places = np.searchsorted(self.older, own)
-        if not self.newer.isdisjoint(own) or np.isin(own, self.older[places[places < len(self.older)]]).any():
-            return False
-        self.newer.update(own)
-        if len(self.newer) > max(2**16, len(self.older) // 4):
-            self.older = np.sort(np.concatenate([self.older, np.fromiter(self.newer, np.int64, len(self.newer))]))
-            self.newer.clear()
-        return True

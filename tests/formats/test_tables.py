@@ -17,6 +17,7 @@ from nbest.cli.main import main
 from nbest.corpus import NBest, Texts
 from nbest.corpus.operations import join
 from nbest.formats import read, write, write_blocks
+from nbest.formats.lists.known import KnownNames
 from nbest.formats.streams import in_blocks
 from nbest.testing import toy_lists
 
@@ -168,6 +169,30 @@ def test_what_is_wrong_is_said_with_its_row(name: str, what: str, table: Callabl
     columns = {key: values or pa.array(values, pa.string()) for key, values in columns.items()}
     path = table(name, columns)
     assert complaint(path) == message
+
+
+@BOTH
+@pytest.mark.parametrize("again", [3, 69_990])
+def test_a_segment_that_returns_is_found_among_many(
+    name: str, again: int, table: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nbest.formats.lists.table_files.BATCH", 10_000)
+    ids = [f"s{number}" for number in range(70_000)]
+    path = table(name, {"id": [*ids, "new", f"s{again}", "new"]})
+    assert complaint(path).startswith(f"row 70002: segment 's{again}' was there before")
+
+
+def test_known_names_are_those_of_a_set_in_a_fraction_of_its_memory() -> None:
+    known, plain = KnownNames(), set[str]()
+    draws = np.random.default_rng(0).permutation(400_000)
+    for low in range(0, 300_000, 1000):
+        names = tuple(map(str, draws[low : low + 1000]))
+        assert known.add(names)
+        plain.update(names)
+    assert not any(known.add((str(each),)) for each in draws[:300_000:170])
+    assert known.add(tuple(map(str, draws[300_000:])))
+    taken = known.older.nbytes + sys.getsizeof(known.newer) + 32 * len(known.newer)
+    assert taken < (sys.getsizeof(plain) + sum(map(sys.getsizeof, plain))) / 2
 
 
 @BOTH

@@ -30,6 +30,7 @@ from nbest.corpus import NBest, Texts
 from nbest.corpus.operations import join
 from nbest.corpus.order import in_order
 from nbest.formats.lists.jsonl import check_keys
+from nbest.formats.lists.known import KnownNames
 
 NEEDS = "pyarrow"
 
@@ -82,7 +83,7 @@ def blocks_of(path: str | Path, batches: Iterable[Any]) -> Iterator[NBest]:
     """The lists block by block, whole segments each, in the order of the rows."""
     import pyarrow as pa
 
-    seen: set[str] = set()
+    seen = KnownNames()
     rest, row = None, 1
     for batch in batches:
         with complaints(path):
@@ -124,14 +125,13 @@ class _TableRows:
         self.first[1:] = self.ids[1:] != self.ids[:-1]
         self.starts: Ints = np.flatnonzero(self.first)
 
-    def until(self, end: int, seen: set[str]) -> NBest:
+    def until(self, end: int, seen: KnownNames) -> NBest:
         """The lists of the rows before `end`, with which a segment ends; their ids go to those that were seen."""
         rows = _TableRows(self.path, self.table.slice(0, end), self.row)
         ids = tuple(rows.ids[rows.starts])
-        for at, name in zip(rows.starts, ids, strict=True):
-            if name in seen:
-                rows.complain(at, f"segment {name!r} was there before; {_TWICE}")
-            seen.add(name)
+        if len(set(ids)) < len(ids) or not seen.add(ids):
+            at, name = next(each for each in zip(rows.starts, ids, strict=True) if not seen.add(each[1:]))
+            rows.complain(at, f"segment {name!r} was there before; {_TWICE}")
         owners = np.cumsum(rows.first) - 1
         there = rows.there(owners)
         sparse, sparse_names = rows.sparse(there)

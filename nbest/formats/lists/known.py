@@ -1,0 +1,25 @@
+"""Ids that were there, for readers that do not keep them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class KnownNames:
+    """Names that were there: 8 bytes each."""
+
+    def __init__(self) -> None:
+        self.older = np.empty(0, np.int64)  # sorted
+        self.newer: set[int] = set()
+
+    def add(self, names: tuple[str, ...]) -> bool:
+        """Whether all of them are new (two names may be taken for one: once in 2^64)."""
+        own = list(map(hash, names))
+        places = np.searchsorted(self.older, own)
+        if not self.newer.isdisjoint(own) or np.isin(own, self.older[places[places < len(self.older)]]).any():
+            return False
+        self.newer.update(own)
+        if len(self.newer) > max(2**16, len(self.older) // 4):
+            self.older = np.sort(np.concatenate([self.older, np.fromiter(self.newer, np.int64, len(self.newer))]))
+            self.newer.clear()
+        return True
