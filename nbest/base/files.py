@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from nbest.base.ending import cleaning_up
 from nbest.base.errors import FormatError, NbestError
 from nbest.base.unpacking import read_stream, unpack
 
@@ -99,15 +100,16 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent)
     except OSError as error:
         raise FormatError(path, None, f"cannot be written: {error.strerror}") from None
-    try:
-        with naming(path):
-            with os.fdopen(handle, "wb") as raw, _packing(goal, raw) as file:
-                yield file
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, goal)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with cleaning_up():
+        try:
+            with naming(path):
+                with os.fdopen(handle, "wb") as raw, _packing(goal, raw) as file:
+                    yield file
+                os.chmod(name, 0o666 & ~_umask())
+                os.replace(name, goal)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
 
 
 def goal_of(path: str | Path) -> tuple[Path, bool]:

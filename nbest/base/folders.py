@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from nbest.base.arrays_file import map_array
+from nbest.base.ending import cleaning_up
 from nbest.base.errors import FormatError, shown
 from nbest.base.files import write_text
 from nbest.base.sealed import read_object, sealed
@@ -36,20 +37,21 @@ def replacing_directory(path: str | Path) -> Iterator[Path]:
     except OSError as error:
         raise FormatError(path, None, f"cannot be written: {error.strerror}") from None
     old = beside.with_suffix(".old")
-    try:
-        yield beside
-        beside.chmod(0o755)
-        if goal.exists():
-            goal.rename(old)
+    with cleaning_up():
         try:
-            beside.rename(goal)
-        except BaseException:
-            if old.exists():
-                old.rename(goal)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+            yield beside
+            beside.chmod(0o755)
+            if goal.exists():
+                goal.rename(old)
+            try:
+                beside.rename(goal)
+            except BaseException:
+                if old.exists():
+                    old.rename(goal)
+                raise
+            shutil.rmtree(old, ignore_errors=True)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
 
 
 def write_manifest(folder: Path, content: dict[str, Any]) -> None:
