@@ -30,7 +30,7 @@ from nbest.formats.lists.store_writer import Writer
 def read_store(path: str | Path, *, data: bytes | None = None, check: bool | None = None) -> NBest:
     """The lists of a store, mapped: arrays are read from disk where they are looked at.
 
-    Sizes, bounds and the manifest are checked, and so are the sums of all shards, on all cores, before anything is
+    Sizes, bounds and the manifest are checked, and so are the sums of all shards, before anything is
     done with the lists; only the sums are not where `check` is False.
     """
     store = Store(path)

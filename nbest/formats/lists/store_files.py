@@ -24,6 +24,7 @@ from nbest.formats.lists.store_array import REMEDY, StoredArray
 from nbest.formats.lists.store_layout import ARRAYS, FORM, NAMES, Arrays, lists_in, part, texts_in
 
 RECIPES = "recipes.json"
+_AT_ONCE = 4  # shards in memory while sums are compared; more are not read faster from disk
 
 
 class Store:
@@ -199,7 +200,7 @@ class Store:
         def one(number: int) -> None:
             self.load(number)
 
-        parallel.each(one, range(len(self.shards)))
+        parallel.each(one, range(len(self.shards)), min(_AT_ONCE, parallel.thread_count(None)))
 
 
 def _needed(name: str, found: Mapping[str, StoredArray]) -> bool:
