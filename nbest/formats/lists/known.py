@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbest.base.types import Ints
+
 
 class KnownNames:
     """Names that were there: 8 bytes each."""
@@ -15,11 +17,16 @@ class KnownNames:
     def add(self, names: tuple[str, ...]) -> bool:
         """Whether all of them are new (two names may be taken for one: once in 2^64)."""
         own = list(map(hash, names))
-        places = np.searchsorted(self.older, own)
-        if not self.newer.isdisjoint(own) or np.isin(own, self.older[places[places < len(self.older)]]).any():
+        if not self.newer.isdisjoint(own) or self._is_older(np.sort(np.array(own, np.int64))):
             return False
         self.newer.update(own)
         if len(self.newer) > max(2**16, len(self.older) // 4):
             self.older = np.sort(np.concatenate([self.older, np.fromiter(self.newer, np.int64, len(self.newer))]))
             self.newer.clear()
         return True
+
+    def _is_older(self, own: Ints) -> bool:
+        """Whether one of them is among the older ones; sorted, they are looked up in one sweep through memory."""
+        places = np.searchsorted(self.older, own)
+        within = places < len(self.older)
+        return bool((self.older[places[within]] == own[within]).any())
