@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,14 @@ def store(path):
 
 globals()[sys.argv[1]]("goal")
 """
+
+
+@pytest.fixture(autouse=True)
+def nobody_else() -> Iterator[None]:
+    """SIGTERM as a program begins: commands that ran here before (nbest loop) may have left something."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize("what", ["file", "folder", "store"])
