@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import lzma
 import os
-import shutil
 import sys
 import tempfile
 import weakref
@@ -20,14 +19,14 @@ from nbest.base.files import reason_of
 from nbest.base.unpacking import GZIP, XZ, limit, refuse_endless, too_large
 
 _IN_MEMORY = 2**26  # bytes of a stream that are kept in memory; the rest goes to a temporary file
+_PIECE = 2**20
 Progress = Callable[[int, int], Any]
 
 
 class Input:
     """A file, unpacked on the way; `-` is standard input, which is kept (on disk where it is long) to be read again.
 
-    Memory is needed for one piece. A packed file may unpack to the limit of `nbest.base.unpacking`, a stream may be as
-    long as the disk takes it.
+    Memory is needed for one piece. Packed files and streams are read up to a limit (`nbest.base.unpacking`).
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -58,13 +57,24 @@ class Input:
             self._kept = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
             weakref.finalize(self, self._kept.close)
             with self._stream() as stream:
-                shutil.copyfileobj(stream, self._kept)
+                self._keep(stream, self._kept)
         if self._kept is not None:
             self._kept.seek(0)
             yield self._kept
             return
         with open(self.path, "rb") as file:
             yield file
+
+    def _keep(self, stream: IO[bytes], kept: IO[bytes]) -> None:
+        most = limit()
+        while piece := stream.read(_PIECE):
+            kept.write(piece)
+            if kept.tell() > most:
+                raise too_large(self._name, None, most)
+
+    @property
+    def _name(self) -> object:
+        return "standard input" if str(self.path) == "-" else self.path
 
     def _is_stream(self) -> bool:
         return str(self.path) == "-" or not Path(self.path).is_file()
@@ -73,7 +83,7 @@ class Input:
     def _stream(self) -> Iterator[IO[bytes]]:
         if str(self.path) == "-":
             if sys.stdin is None:
-                raise FormatError("standard input", None, "cannot be read: it is closed")
+                raise FormatError(self._name, None, "cannot be read: it is closed")
             yield sys.stdin.buffer
             return
         with open(self.path, "rb") as file:
@@ -83,15 +93,14 @@ class Input:
     @contextmanager
     def _naming(self) -> Iterator[None]:
         """Errors of the system and of packed files as such of this path."""
-        name = "standard input" if str(self.path) == "-" else self.path
         try:
             yield
         except NbestError:
             raise
         except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-            raise FormatError(name, None, f"compressed file is damaged or cut short: {error}") from None
+            raise FormatError(self._name, None, f"compressed file is damaged or cut short: {error}") from None
         except (OSError, ValueError) as error:
-            raise FormatError(name, None, f"cannot be read: {reason_of(error)}") from None
+            raise FormatError(self._name, None, f"cannot be read: {reason_of(error)}") from None
 
 
 def _size(file: IO[bytes]) -> int:

@@ -22,11 +22,9 @@ class Kept:
         self._file: IO[bytes] | None = None
 
     def add(self, block: NBest) -> None:
-        """Keep a further block; of those without hypotheses none but a single one."""
-        if self.first is None or not self.first.hypotheses:
+        """Keep a further block."""
+        if self.first is None:
             self.first = block
-            return
-        if not block.hypotheses:
             return
         with naming("temporary file"):
             if self._file is None:

@@ -61,7 +61,6 @@ class Seen:
         self.distinct: int | None = 0
         self.by_first: Floats | float = 0.0
         self._lengths = array("q")  # one piece of memory that grows: small arrays would stand between large ones
-        self._filled = False  # whether a block had hypotheses
         self._spread: list[tuple[list[float], list[float]]] = []
         self._beginning: list[NBest] = []
         self._firsts: list[NBest] = []
@@ -74,19 +73,16 @@ class Seen:
         self._lengths.frombytes(block.lengths.tobytes())
         self.sparse_names.update(block.sparse_names)
         self._add_distinct(block)
-        if block.hypotheses or not self._filled:
-            self._add_columns(block)
+        self._add_columns(block)
         if block.scored:
             chosen = first(None, block)
             self.by_first = self.by_first + block.totals(chosen)
             self._firsts.append(_only(block, chosen))
 
     def _add_columns(self, block: NBest) -> None:
-        """The features of a block; the first that has hypotheses says which there are."""
-        if not self._filled:
+        if not self._spread:
             self.feature_names, self.origins = block.feature_names, block.origins
             self.columns = [SeenColumn() for _ in block.feature_names]
-            self._spread, self._beginning, self._filled = [], [], block.hypotheses > 0
         if sum(part.hypotheses for part in self._beginning) < _ROWS:
             self._beginning.append(replace(block, texts=None, sparse=None, sparse_names=()))
         self._spread += [(sizes.tolist(), squares.tolist()) for sizes, squares in map(spread_within, block.shards())]

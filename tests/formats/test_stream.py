@@ -7,6 +7,7 @@ import io
 import random
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -170,6 +171,17 @@ def test_standard_input_is_kept_to_be_read_again(tmp_path: Path, monkeypatch: py
         for data in (text.encode(), packed):
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
             assert _together(Path("-")) == read(_moses(tmp_path, text))
+
+
+def test_a_stream_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            return b"0 ||| a text ||| F= 1\n" * 1000
+
+    monkeypatch.setenv("NBEST_MAX_INPUT", "2M")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Endless()))
+    with pytest.raises(FormatError, match="standard input: goes on after 2097152 bytes"):
+        _together(Path("-"))
 
 
 def test_a_feature_that_is_missing_in_a_later_block_is_named_with_its_line(tmp_path: Path) -> None:
