@@ -63,7 +63,7 @@ from nbest.compute.executors import Serial
 class Backwards(Serial):
     """The results are in order all the same."""
 
-    def map(self, function, shards):
+    def map(self, function, shards, told=None):
         """In order."""
         return [function(shard) for shard in list(shards)[::-1]][::-1]
 '''

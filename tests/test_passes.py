@@ -88,7 +88,7 @@ def test_any_executor_gives_the_same_bits(name, monkeypatch):
         for one, two in zip(found, expected, strict=True):
             assert np.asarray(one).tobytes() == np.asarray(two).tobytes(), f"{executor} gives {one}, not {two}"
     assert all(executor.passes for executor in there), "the pass does not go through the executor"
-    if there[2].kept:  # shards that hold something were there
+    if there[2].met > 20:  # shards that were there before
         assert there[2].lost > 0
 
 

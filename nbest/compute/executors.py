@@ -63,11 +63,23 @@ class Executor(Protocol):
     `map` may be called by several threads at once, and by functions that it runs.
     """
 
-    workers: int | None
+    apart: bool
+    """Whether its workers are processes of their own, here or on other machines."""
+    threads: int | None
     """How many threads kernels of this process use beside the passes; None for all cores."""
 
-    def map(self, function: Callable[[Any], R], shards: Sequence[Any]) -> list[R]:
-        """`[function(shard) for shard in shards]`; an exception of the function is raised here."""
+    @property
+    def workers(self) -> int:
+        """How many shards are worked on at a time."""
+        ...
+
+    def map(
+        self, function: Callable[[Any], R], shards: Sequence[Any], told: Callable[[int], Any] | None = None
+    ) -> list[R]:
+        """`[function(shard) for shard in shards]`; an exception of the function is raised here.
+
+        `told` is called in this process with how many more shards are done, by any thread.
+        """
         ...
 
     def close(self) -> None:
@@ -78,18 +90,34 @@ class Executor(Protocol):
 class Threads:
     """Threads of this process: shards side by side, and the kernels of one shard on threads that are left over."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        self.workers = None if workers is None else parallel.thread_count(workers)
+    apart = False
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = None if threads is None else parallel.thread_count(threads)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({'' if self.workers is None else self.workers})"
+        return f"{type(self).__name__}({'' if self.threads is None else self.threads})"
 
-    def map(self, function: Callable[[Any], R], shards: Sequence[Any]) -> list[R]:
+    @property
+    def workers(self) -> int:
+        """Its threads."""
+        return parallel.thread_count(self.threads)
+
+    def map(
+        self, function: Callable[[Any], R], shards: Sequence[Any], told: Callable[[int], Any] | None = None
+    ) -> list[R]:
         """In order."""
+
+        def one(shard: Any) -> R:
+            result = function(shard)
+            if told is not None:
+                told(1)
+            return result
+
         if current() is self:
-            return parallel.each(function, shards, self.workers)
+            return parallel.each(one, shards, self.threads)
         with using(self):
-            return parallel.each(function, shards, self.workers)
+            return parallel.each(one, shards, self.threads)
 
     def close(self) -> None:
         """Nothing is kept: shards are objects of the caller."""
@@ -131,7 +159,7 @@ class using:  # noqa: N801 - it is used as a function
         self.executor = executor
 
     def __enter__(self) -> Executor:
-        self.before = _current.set(self.executor), parallel.wanted.set(self.executor.workers)
+        self.before = _current.set(self.executor), parallel.wanted.set(self.executor.threads)
         return self.executor
 
     def __exit__(self, *error: object) -> None:
@@ -142,6 +170,21 @@ class using:  # noqa: N801 - it is used as a function
 def executor_of(threads: int | None) -> Executor:
     """What `threads` of a trainer or of the command line means: that many of this process; None: what is current."""
     return current() if threads is None else Threads(threads)
+
+
+def scattered(function: Callable[[Any], R], items: Sequence[Any], told: Callable[[int], Any] | None = None) -> list[R]:
+    """`[function(item) for item in items]`, pieces of work that take long: side by side on the workers of an executor
+    that has processes of its own, else one after the other, each with all threads.
+    """
+    executor = current()
+    if executor.apart:
+        return executor.map(function, items, told)
+    results = []
+    for item in items:
+        results.append(function(item))
+        if told is not None:
+            told(1)
+    return results
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from nbest.base.errors import CapabilityError, ParameterError, _known, need_metr
 from nbest.base.mapped import all_finite, room
 from nbest.base.types import Floats, References
 from nbest.compute.bounds import rises
+from nbest.compute.executors import new_key
 from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.corpus.recipes import same_recipe
@@ -79,6 +80,13 @@ class Container:
     def _fields(self) -> dict[str, Any]:
         values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
         return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+
+    @property
+    def key(self) -> str:
+        """A name of its own, by which an executor knows it again; a copy has another."""
+        if "_key" not in self.__dict__:
+            self.__dict__["_key"] = new_key()
+        return str(self.__dict__["_key"])
 
     # columns -----------------------------------------------------------------------------------------------
 

@@ -123,6 +123,10 @@ class Corpus(Protocol):
     def size(self) -> str:
         """The number of rows of features, in words."""
 
+    @property
+    def key(self) -> str:
+        """A name of its own, by which an executor knows it again."""
+
     def __len__(self) -> int:
         """N."""
 

@@ -26,8 +26,8 @@ class Number(HeldShard):
 def check_executor(make: Make) -> None:
     """Raise an `AssertionError` that says which part of the contract of `nbest.compute.executors.Executor` is broken.
 
-    Checked with one, two and five workers: results in the order of the shards, none for none, exceptions, what one pass
-    leaves for the next in the room of a shard (each in its own), the same bits as in turn for the passes of an
+    Checked with one, two and five workers: results in the order of the shards, none for none, progress, exceptions, what
+    one pass leaves for the next in the room of a shard (each in its own), the same bits as in turn for the passes of an
     objective, the executor as the current one, and that it can be closed.
     """
     for workers in (1, 2, 5):
@@ -62,6 +62,9 @@ def _check_order(executor: Executor) -> None:
     assert found == [2 * value for value in range(20)], f"results must be in the order of the shards, got {found}"
     assert executor.map(_double, []) == [], "no shards must give no results"
     assert executor.map(_double, shards[3:5]) == [6, 8], "some of the shards must give their results"
+    amounts: list[int] = []
+    executor.map(_double, shards, amounts.append)
+    assert sum(amounts) == 20, f"'told' must be told of every shard, 20, got {amounts}"
 
 
 def _check_errors(executor: Executor) -> None:
@@ -99,7 +102,9 @@ def _check_bits(executor: Executor) -> None:
 
 
 def _check_current(executor: Executor) -> None:
-    workers = executor.workers
-    assert workers is None or workers >= 1, f"'workers' of an executor must be None or >= 1, got {workers}"
+    threads, workers = executor.threads, executor.workers
+    assert threads is None or threads >= 1, f"'threads' of an executor must be None or >= 1, got {threads}"
+    assert workers >= 1, f"'workers' of an executor must be >= 1, got {workers}"
+    assert executor.apart in (True, False), f"'apart' of an executor must be True or False, got {executor.apart}"
     with using(executor):
         assert current() is executor

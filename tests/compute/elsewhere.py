@@ -18,23 +18,28 @@ class Elsewhere:
     `loses` is the share of the shards that are lost before each pass, with all that they hold.
     """
 
-    def __init__(self, workers=None, seed=1, loses=0.0):
-        self.workers, self.loses = workers, loses
-        self.random = np.random.default_rng((seed, workers or 0))
-        self.kept, self.passes, self.lost = {}, 0, 0
+    apart = True
 
-    def map(self, function, shards):
+    def __init__(self, workers=None, seed=1, loses=0.0):
+        self.threads, self.workers, self.loses = workers, workers or 1, loses
+        self.random = np.random.default_rng((seed, workers or 0))
+        self.kept, self.passes, self.met, self.lost = {}, 0, 0, 0
+
+    def map(self, function, shards, told=None):
         """The results, in order."""
         self.passes += 1
         results = [None] * len(shards)
         for place in self.random.permutation(len(shards)):
             results[place] = copied(copied(function)(self._held(shards[place])))
+            if told is not None:
+                told(1)
         return results
 
     def _held(self, shard):
         key = getattr(shard, "key", None)
         if key is None:
             return copied(shard)
+        self.met += key in self.kept
         if key in self.kept and self.random.random() < self.loses:
             del self.kept[key]
             self.lost += 1

@@ -25,14 +25,14 @@ def test_workers_that_share_nothing():
 
 
 class Unordered(Threads):
-    def map(self, function, shards):
-        return super().map(function, shards[::-1])
+    def map(self, function, shards, told=None):
+        return super().map(function, shards[::-1], told)
 
 
 class Silent(Threads):
-    def map(self, function, shards):
+    def map(self, function, shards, told=None):
         try:
-            return super().map(function, shards)
+            return super().map(function, shards, told)
         except ZeroDivisionError:
             return []
 
@@ -40,39 +40,47 @@ class Silent(Threads):
 class Forgetful(Elsewhere):
     """Sends shards anew for every pass."""
 
-    def map(self, function, shards):
+    def map(self, function, shards, told=None):
         self.kept.clear()
-        return super().map(function, shards)
+        return super().map(function, shards, told)
 
 
 class OneRoom(Threads):
     """All shards share what one leaves."""
 
-    def map(self, function, shards):
+    def map(self, function, shards, told=None):
         for shard in shards[1:]:
             shard.room = shards[0].room
-        return super().map(function, shards)
+        return super().map(function, shards, told)
 
 
 class Rounding(Threads):
-    def map(self, function, shards):
-        found = super().map(function, shards)
+    def map(self, function, shards, told=None):
+        found = super().map(function, shards, told)
         return [x * (1 + 1e-15) if isinstance(x, np.ndarray) else x for x in found]
 
 
 class Sleeper(Threads):
     def __init__(self, workers):
         super().__init__(workers)
-        self.workers = 0
+        self.threads = 0
+
+
+class Secretive(Threads):
+    """Tells nobody how much is done."""
+
+    def map(self, function, shards, told=None):
+        return super().map(function, shards)
 
 
 REASONS = {
+    Secretive: "must be told of every shard",
     Unordered: "in the order of the shards",
     Silent: "must be raised by map",
     Forgetful: "what the one before left",
     OneRoom: "what the one before left",
     Rounding: "must have the bits",
-    Sleeper: "'workers' of an executor must be|'threads' must be >= 1",
+    Sleeper: "'threads' of an executor must be|'threads' must be >= 1",
 }
 
 
@@ -87,7 +95,7 @@ def test_the_current_executor_and_what_threads_mean():
     assert executor_of(None) is current()
     with using(Elsewhere(3)) as there:
         assert executor_of(None) is there
-        assert executor_of(2).workers == 2
+        assert executor_of(2).threads == 2
         assert thread_count(None) == 3
         with using(Serial()):
             assert thread_count(None) == 1
