@@ -26,9 +26,9 @@ class Number(HeldShard):
 def check_executor(make: Make) -> None:
     """Raise an `AssertionError` that says which part of the contract of `nbest.compute.executors.Executor` is broken.
 
-    Checked with one, two and five workers: results in the order of the shards, none for none, progress, exceptions, what
-    one pass leaves for the next in the room of a shard (each in its own), the same bits as in turn for the passes of an
-    objective, the executor as the current one, and that it can be closed.
+    Checked with one, two and five workers: results in the order of the shards, none for none, progress, exceptions,
+    what one pass leaves for the next in the room of a shard (each in its own), the same bits as in turn for passes of
+    an objective, the executor as the current one, and that it can be closed.
     """
     for workers in (1, 2, 5):
         executor = make(workers)
