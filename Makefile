@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+EXTRAS ?= dev,arrow  # .ci/run has ray, too
 CASES ?= 1000000  # damaged files of make fuzz
 SPREAD := -n auto --maxprocesses 4 --dist loadfile  # a process a core, each takes whole files
 
@@ -10,7 +11,7 @@ SPREAD := -n auto --maxprocesses 4 --dist loadfile  # a process a core, each tak
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,arrow]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(strip $(EXTRAS))]"
 	touch $(STAMP)
 
 demo: $(STAMP)

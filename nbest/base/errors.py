@@ -61,6 +61,9 @@ class FormatError(NbestError, ValueError):
         place = self.path if line is None else f"{self.path}:{line}"
         super().__init__(f"{place}: {message}")
 
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, int | None, str]]:
+        return type(self), (self.path, self.line, self.reason)
+
 
 class CapabilityError(NbestError):
     """Something asked for needs what this corpus, metric or model does not have."""
@@ -68,6 +71,10 @@ class CapabilityError(NbestError):
 
 class DecoderError(NbestError):
     """A decoder failed: how, and what it said."""
+
+
+class WorkerError(NbestError):
+    """Workers of an executor cannot be had, or end whenever they are given something."""
 
 
 class ConvergenceWarning(UserWarning):

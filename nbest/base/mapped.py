@@ -13,13 +13,14 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbest.base.errors import FormatError
+from nbest.base.errors import FormatError, NbestError
 from nbest.base.types import Floats, Ints
 
 SMALL = 1 << 20
@@ -32,6 +33,9 @@ class MappedFile(mmap.mmap):
 
     folder: Path  # where room for what is made of it may be
     finite: bool = False  # whether its numbers are known to be finite: they are not looked at again
+    path: Path | None = None  # of a file that others can open, too
+    stamp: tuple[int, int] = (0, 0)  # its size and the time of its last change
+    writeable: bool = False
 
 
 def frozen(handle: int) -> MappedFile:
@@ -43,7 +47,70 @@ def private(handle: int) -> MappedFile:
     """A whole file; what is written to it stays in this process. As arrays in memory are, for kernels compiled for
     these; no memory is set aside for it (MAP_NORESERVE), as nobody writes."""
     flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
-    return MappedFile(handle, 0, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    mapping = MappedFile(handle, 0, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    mapping.writeable = True
+    return mapping
+
+
+def named(mapping: MappedFile, path: Path, handle: int) -> MappedFile:
+    """A mapping of an open file that other processes find at this path."""
+    about = os.fstat(handle)
+    mapping.path, mapping.stamp = path.absolute(), (about.st_size, about.st_mtime_ns)
+    mapping.folder = path.resolve().parent.parent
+    return mapping
+
+
+class FilePart(NamedTuple):
+    """Where the numbers of an array lie in a file, for a process that can open it."""
+
+    path: str
+    stamp: tuple[int, int]
+    begin: int  # in bytes
+    shape: tuple[int, ...]
+    kind: str
+    writeable: bool
+    finite: bool
+
+
+def part_of(array: Any) -> FilePart | None:
+    """Where an array lies; None where it is not, in one piece, in a file that others can open."""
+    root = root_of(array)
+    if root is None or root.path is None or not array.flags.c_contiguous or array.size == 0:
+        return None
+    begin = _address(array) - _address(np.frombuffer(root, np.uint8))
+    return FilePart(str(root.path), root.stamp, begin, array.shape, array.dtype.str, root.writeable, root.finite)
+
+
+def mapped_part(part: FilePart) -> Any:
+    """The array that lies there, mapped; `ElsewhereError` where the file is not there, or not as it was."""
+    root = _opened(part.path, part.stamp, part.writeable)
+    root.finite = part.finite
+    return np.frombuffer(root, np.dtype(part.kind), prod(part.shape), part.begin).reshape(part.shape)
+
+
+class ElsewhereError(NbestError):
+    """A file that another process has mapped cannot be found from here."""
+
+
+@lru_cache(maxsize=64)
+def _opened(path: str, stamp: tuple[int, int], writeable: bool) -> MappedFile:
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise ElsewhereError(f"{path}: {error.strerror}") from None
+    try:
+        mapping = named(private(handle) if writeable else frozen(handle), Path(path), handle)
+    except (OSError, ValueError) as error:
+        raise ElsewhereError(f"{path}: {error}") from None
+    finally:
+        os.close(handle)
+    if mapping.stamp != stamp:
+        raise ElsewhereError(f"{path}: is another file here, or was changed")
+    return mapping
+
+
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 def root_of(array: Any) -> MappedFile | None:

@@ -133,6 +133,7 @@ class Serial(Threads):
 EXECUTORS: Registry[Callable[..., Executor]] = Registry(
     "executor",
     {
+        "ray": "ray_executor:Ray",
         "serial": Serial,
         "threads": Threads,
     },

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nbest.base.mapped import taken
+from nbest.base.mapped import part_of, taken
 from nbest.base.types import Ints
 from nbest.compute.compilation import kernel
 
@@ -44,7 +44,11 @@ class Texts:
     __hash__ = None  # type: ignore[assignment]  # arrays have none
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arrays = self.buffer, self.starts, self.ends
+        low, high = int(self.starts.min(initial=len(self.buffer))), int(self.ends.max(initial=0))
+        if part_of(self.buffer) is None and 2 * (high - low) < len(self.buffer):  # a part of others' texts
+            arrays = self.buffer[low : max(low, high)], self.starts - low, self.ends - low
+        else:
+            arrays = self.buffer, self.starts, self.ends
         return _restored, (arrays, tuple(array.flags.writeable for array in arrays))
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from nbest.base.arrays_file import header_of, view_of
 from nbest.base.errors import FormatError
-from nbest.base.mapped import frozen, private, root_of
+from nbest.base.mapped import frozen, named, private
 from nbest.formats.lists.store_layout import BEGIN, Array
 
 REMEDY = "convert the lists again"
@@ -63,11 +63,7 @@ class StoredArray:
         """The whole array, mapped; as it would be in memory, read-only or not."""
         how = frozen if self.array.of in ("segments", "references") or self.array.axes > 1 else private
         try:
-            values = view_of(how(self.handle), self.header)
+            return view_of(named(how(self.handle), self.path, self.handle), self.header)
         except OSError as error:
             hint = "ulimit -v counts files that are mapped"
             raise FormatError(self.path, None, f"cannot be mapped: {error.strerror}; {hint}") from None
-        root = root_of(values)
-        assert root is not None
-        root.folder = self.path.resolve().parent.parent
-        return values

@@ -1,0 +1,334 @@
+"""`nbest.Ray`: passes over the shards of a corpus on the workers of a Ray cluster, on this machine or many."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import pickle
+import signal
+import threading
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+from nbest.base.errors import CapabilityError, ParameterError, WorkerError
+from nbest.compute.executors import Threads
+from nbest.compute.ray_crew import Crew, Member, first_line
+from nbest.compute.ray_worker import Item, Outcome
+
+R = TypeVar("R")
+_TRIES = 3  # workers that one shard may end
+_WAIT = 1.0  # seconds after which the cluster is looked at again
+_PATIENCE = 10.0  # seconds without any worker before that is said
+_PIECES = 4  # messages for each worker, at least, where items can go anywhere
+
+
+class Traffic(NamedTuple):
+    """What has been sent so far."""
+
+    passes: int
+    sent: int  # bytes to workers, shards included
+    received: int
+
+
+class Ray:
+    """Runs passes on workers of a Ray cluster (https://docs.ray.io; `pip install 'nbest[ray]'`).
+
+    with nbest.using(nbest.Ray(workers=4)): ...
+    nbest.MinRisk(executor=nbest.Ray("ray://host:10001")).fit(dev)
+
+    address   of a cluster: ray://host:port, host:port or auto; else the one that RAY_ADDRESS names, or that the program
+              has connected to; else a cluster of this machine alone is started
+    workers   processes; None: as many as the cluster has room for, more when machines join
+    cores     threads of each; None: up to four where the number of workers is open, else what there is for each
+    say       told of workers that are lost
+
+    A shard is sent once and stays with its worker. Results are those of one thread, to the bit. Shards of a worker that
+    is lost go to others and the pass is done again for them; a shard whose worker is lost three times in one pass is a
+    `WorkerError`. In another process it is `Threads`.
+    """
+
+    apart = True
+    threads: int | None = None
+
+    def __init__(
+        self,
+        address: str | None = None,
+        workers: int | None = None,
+        cores: int | None = None,
+        say: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        for name, value in (("workers", workers), ("cores", cores)):
+            if value is not None and value < 1:
+                raise ParameterError(f"{name!r} of Ray must be >= 1, got {value}")
+        self.address, self.say = address, say
+        self._ray, self._ours = _connected(address)
+        self._numbers = threading.Lock()
+        self._passes = self._sent = self._received = 0
+        self.crew = Crew(self._ray, workers, cores, say)
+
+    def __repr__(self) -> str:
+        return f"Ray({'' if self.address is None else repr(self.address)}, {self.status})"
+
+    def __reduce__(self) -> tuple[type[Threads], tuple[()]]:
+        return Threads, ()
+
+    def __deepcopy__(self, memo: Any) -> Ray:
+        return self
+
+    @property
+    def workers(self) -> int:
+        """How many there are, or will be."""
+        return max(1, self.crew.size)
+
+    @property
+    def status(self) -> str:
+        """What there is to say of it while it works."""
+        there, size = len(self.crew.there), self.crew.size
+        lost = f", {self.crew.lost_count} lost" if self.crew.lost_count else ""
+        return f"{there if there == size else f'{there} of {size}'} workers{lost}, {self._passes} passes"
+
+    @property
+    def traffic(self) -> Traffic:
+        """What has been sent so far."""
+        return Traffic(self._passes, self.crew.packer.sent + self._sent, self._received)
+
+    def map(
+        self, function: Callable[[Any], R], shards: Sequence[Any], told: Callable[[int], Any] | None = None
+    ) -> list[R]:
+        """In order."""
+        shards = list(shards)
+        if not shards:
+            return []
+        with self._numbers:
+            self._passes += 1
+        return _Pass(self, function, shards, told).run()
+
+    def count(self, *, sent: int = 0, received: int = 0) -> None:
+        """So many bytes were sent with a call, or have come."""
+        with self._numbers:
+            self._sent += sent
+            self._received += received
+
+    def close(self) -> None:
+        """End the workers, and the cluster where it was started here."""
+        self.crew.close()
+        if self._ours:
+            self._ours = False
+            self._ray.shutdown()
+
+    def __enter__(self) -> Ray:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _connected(address: str | None) -> tuple[Any, bool]:
+    """The package, connected to a cluster, and whether that was done here."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import ray
+    except ImportError:
+        raise CapabilityError("this needs the package ray; install it: pip install 'nbest[ray]'") from None
+    if ray.is_initialized():
+        return ray, False
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGTERM) if main else None
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    how: dict[str, Any] = {"num_cpus": Threads().workers, "include_dashboard": False} if address == "local" else {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **how)
+    except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
+        raise WorkerError(f"no Ray cluster could be reached at {address}: {first_line(error)}") from None
+    finally:
+        if main and before is not None:
+            signal.signal(signal.SIGTERM, before)  # which Ray has made its own
+    return ray, True
+
+
+class _Call(NamedTuple):
+    """What a worker is at."""
+
+    member: Member
+    places: list[int]
+    anyone: bool  # whether any worker could do it: each has one such call at a time
+
+
+class _Pass:
+    """One call of `map`: what is to be done, where it is being done, and what came back."""
+
+    def __init__(
+        self, executor: Ray, function: Callable[[Any], Any], shards: list[Any], told: Callable[[int], Any] | None
+    ) -> None:
+        self.executor, self.crew, self.shards, self.told = executor, executor.crew, shards, told
+        self.ray, self.function = executor._ray, function
+        self.held = deque(place for place, shard in enumerate(shards) if _held(shard))
+        self.free = deque(place for place, shard in enumerate(shards) if not _held(shard))
+        self.alone: deque[int] = deque()  # of lost workers: one of them may be why
+        self.again: deque[int] = deque()  # held by nobody after all
+        self.flight: dict[Any, _Call] = {}
+        self.lost: Counter[int] = Counter()
+        self.results: dict[int, Any] = {}
+        self.errors: dict[int, Exception] = {}
+        self.begun = monotonic()
+
+    def run(self) -> list[Any]:
+        with self.crew.lock:
+            self.crew.tidy()
+        self.message = self.crew.packer.pack(self.function).message
+        try:
+            while len(self.results) + len(self.errors) < len(self.shards):
+                self.crew.look()
+                if not self.errors:
+                    self._send()
+                elif not self.flight:
+                    break
+                self._receive()
+        finally:
+            for call in self.flight.values():
+                self._free(call)
+        if self.errors:
+            raise self.errors[min(self.errors)]
+        return [self.results[place] for place in range(len(self.shards))]
+
+    # sending -----------------------------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        """All shards to their workers, in a message each; other items to workers that are free."""
+        with self.crew.lock:
+            if not self.crew.there:
+                return
+            groups: dict[Member, tuple[list[int], list[Item]]] = {}
+            for queue, member_of in ((self.held, self.crew.member_of), (self.again, self.crew.again)):
+                while queue:
+                    place = queue.popleft()
+                    member, item = member_of(self.shards[place])
+                    places, items = groups.setdefault(member, ([], []))
+                    places.append(place)
+                    items.append(item)
+            for member, (places, items) in groups.items():
+                self._call(_Call(member, places, False), items)
+            working = {call.member for call in self.flight.values()}
+            for member in self.crew.there:
+                if member.busy or not (self.free or (self.alone and member not in working)):
+                    continue
+                member.busy = True
+                places, items = self._next(member, member not in working)
+                self._call(_Call(member, places, True), items)
+
+    def _next(self, member: Member, idle: bool) -> tuple[list[int], list[Item]]:
+        """What a worker does next: an item of a lost one by itself, else some of those that are left."""
+        if self.alone and idle:
+            place = self.alone.popleft()
+            shard = self.shards[place]
+            if _held(shard):
+                return [place], [self.crew.given(shard, member)[1]]
+            return [place], [Item(None, self.crew.packer.pack(shard).message)]
+        count = max(1, len(self.free) // (_PIECES * self.executor.workers))
+        places = [self.free.popleft() for _ in range(count)]
+        return places, [Item(None, self.crew.packer.pack(self.shards[place]).message) for place in places]
+
+    def _call(self, call: _Call, items: list[Item]) -> None:
+        member = call.member
+        forget, member.forget = member.forget, []
+        self.flight[member.actor.work.remote(self.message, items, forget)] = call
+        messages = [self.message, *(item.message for item in items if item.message is not None)]
+        self.executor.count(sent=sum(len(each.data) for each in messages if isinstance(each.data, bytes)))
+
+    def _free(self, call: _Call) -> None:
+        if call.anyone:
+            with self.crew.changed:
+                call.member.busy = False
+                self.crew.changed.notify_all()
+
+    # receiving ---------------------------------------------------------------------------------------------------
+
+    def _receive(self) -> None:
+        """Wait until something has come, and take it."""
+        with self.crew.lock:
+            arriving = {member.hello: member for member in self.crew.members if not member.there}
+        waiting = [*self.flight, *arriving]
+        if not self.flight and (not arriving or self.crew.there):  # all that there are work for others
+            with self.crew.changed:
+                self.crew.changed.wait(0.05)
+            waiting = list(arriving)
+        if not waiting:
+            return
+        self._be_patient()
+        ready, rest = self.ray.wait(waiting, num_returns=1, timeout=_WAIT)
+        if ready and rest:
+            ready += self.ray.wait(rest, num_returns=len(rest), timeout=0)[0]
+        for reference in ready:
+            if reference in arriving:
+                self.crew.greet(arriving[reference])
+            else:
+                self._take(reference, self.flight.pop(reference))
+
+    def _be_patient(self) -> None:
+        """Say why nothing happens, once."""
+        if not self.crew.there and monotonic() > self.begun + _PATIENCE:
+            self.begun = math.inf
+            cores, _ = self.crew.share
+            self.executor.say(f"waiting for workers: does the cluster have {cores} free cores on a machine?")
+
+    def _take(self, reference: Any, call: _Call) -> None:
+        member, places = call.member, call.places
+        try:
+            data = self.ray.get(reference)
+        except self.ray.exceptions.RayTaskError as error:
+            raise WorkerError(f"{member} failed: {error}") from None
+        except self.ray.exceptions.RayError as error:
+            self.crew.lose(member, error)
+            self._lost(places, error)
+            return
+        self.executor.count(received=len(data))
+        self._free(call)
+        for place, outcome in zip(places, pickle.loads(data), strict=True):
+            self._settle(place, outcome)
+
+    def _settle(self, place: int, outcome: Outcome) -> None:
+        for warning in outcome.warnings:
+            warnings.warn_explicit(*warning)
+        if outcome.kind == "done":
+            self.results[place] = outcome.value
+            if self.told is not None:
+                self.told(1)
+        elif outcome.kind == "failed":
+            self.errors[place] = outcome.value
+        else:
+            if outcome.kind == "elsewhere":
+                self._send_files(outcome.value)
+            (self.again if _held(self.shards[place]) else self.free).append(place)
+
+    def _send_files(self, why: str) -> None:
+        """A mapped file is not where a worker is: from now on its numbers are sent."""
+        with self.crew.lock:
+            if self.crew.packer.files:
+                self.crew.packer.files = False
+                self.executor.say(f"{why}; the numbers of mapped files are sent to workers")
+                self.message = self.crew.packer.pack(self.function).message
+
+    def _lost(self, places: list[int], error: Exception) -> None:
+        """Items whose worker is lost are done again, each by itself; one that ends every worker is an error."""
+        for place in places:
+            self.lost[place] += 1
+            if self.lost[place] >= _TRIES:
+                what, why = f"part {place + 1} of {len(self.shards)}", first_line(error)
+                raise WorkerError(
+                    f"{what} ended its worker {_TRIES} times, the last by: {why}; is there enough memory? The logs of "
+                    "the cluster may say more (ray logs)"
+                )
+            self.alone.append(place)
+
+
+def _held(shard: Any) -> bool:
+    return getattr(shard, "key", None) is not None
