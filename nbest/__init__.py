@@ -62,6 +62,7 @@ _HOME = {
     "TER": "metrics",
     "TRAINERS": "trainers",
     "Texts": "corpus",
+    "Threads": "compute.executors",
     "UAS": "metrics",
     "WER": "metrics",
     "WorkerError": "base.errors",
@@ -81,6 +82,7 @@ _HOME = {
     "read_forests": "formats",
     "read_references": "formats",
     "split": "corpus",
+    "using": "compute.executors",
     "write": "formats",
     "write_forests": "formats",
 }

@@ -36,7 +36,9 @@ def along(corpus):
     start, direction = np.array([0.3, -1.0, 0.5]), np.array([1.0, 0.5, -0.2])
     scores = lines.scores(start)
     step = lines.search(scores, direction, (-2.0, 3.0))
-    return *lines.intervals(scores, direction), lines.moved(scores, direction, step.x), step.x, step.value
+    moved = lines.moved(scores, direction, step.x)
+    there = [shard.own(moved) for shard in lines.shards]
+    return *lines.intervals(scores, direction), np.concatenate(there), step.x, step.value
 
 
 def paired(test):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 from uuid import uuid4
 
 from nbest.base.registry import Registry
@@ -49,6 +49,7 @@ class HeldShard:
         return {item.name: getattr(self, item.name) for item in fields(self)} | {"room": {}}
 
 
+@runtime_checkable
 class Executor(Protocol):
     """Runs a function on every shard of a corpus, here or elsewhere.
 

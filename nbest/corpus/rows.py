@@ -19,7 +19,7 @@ def stacked(function: Callable[[Any], Any], parts: Sequence[Any], count: int, of
     if len(parts) == 1 or root_of(of) is None:
         found = current().map(function, parts)
         return found[0] if len(found) == 1 else np.concatenate(found)
-    out, at, some = None, 0, 2 * parallel.thread_count(None)
+    out, at, some = None, 0, 2 * current().workers
     for low in range(0, len(parts), some):
         for rows in current().map(function, parts[low : low + some]):
             out = room((count, *rows.shape[1:]), rows.dtype, of) if out is None else out

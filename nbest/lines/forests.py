@@ -15,7 +15,8 @@ from nbest.corpus.contract import Corpus, no_answer
 from nbest.corpus.metric import Metric
 from nbest.forests.derivations import Derivations
 from nbest.lines.forest_envelopes import Envelopes, envelopes
-from nbest.lines.search import Columns, Lines, Pieces, list_lines
+from nbest.lines.positions import Pieces
+from nbest.lines.search import Columns, Lines, Scores, list_lines
 
 
 def forest_lines(forests: Forests, features: Floats, metric: Metric) -> Lines:
@@ -48,7 +49,7 @@ class ForestColumns(Columns):
             self.room["measured"] = Measured(self.forests, self.metric)
         return self.room["measured"]
 
-    def pieces(self, scores: Floats, direction: Floats, bounds: tuple[float, float]) -> Pieces:
+    def pieces(self, scores: Scores, direction: Floats, bounds: tuple[float, float]) -> Pieces:
         """Within the bounds."""
         known = self.measured
         found = envelopes(self.forests.layout, self.own(scores), self.scores(direction), bounds, known.by_edges)

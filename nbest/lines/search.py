@@ -19,6 +19,7 @@ from nbest.corpus.rows import stacked
 from nbest.lines import climbing, formulas
 from nbest.lines.climbing import TOLERANCE, middle
 from nbest.lines.envelope import FAR, changes, crossings, ends_of, sweep
+from nbest.lines.positions import Pieces, Position, Steps, narrow, steps_of, wide
 
 _WIDE = 50_000  # hypotheses for each thread of a search, at least: fewer are not worth the waiting for each other
 
@@ -31,8 +32,8 @@ class LineStep:
     value: float
 
 
-Pieces = tuple[Floats, Floats, Floats]
-"""Of some segments: where choices change [P], how the statistics do there [P, M], and those at x = -inf [F, M]."""
+Scores = Floats | Position
+"""[H or E'] of all hypotheses or edges; where the shards are in other processes a position, which stands for them."""
 
 
 @dataclass
@@ -42,8 +43,10 @@ class Columns(HeldShard):
     columns: Floats  # [D, H] or, of forests, [D, E']
     low: int
 
-    def own(self, scores: Floats) -> Floats:
-        """[H or E'] those of its hypotheses or edges, among all scores."""
+    def own(self, scores: Scores) -> Floats:
+        """[H or E'] those of its hypotheses or edges, among all scores; not to be written to."""
+        if isinstance(scores, Position):
+            return scores.scores(self)
         return scores[self.low : self.low + self.columns.shape[1]]
 
     def scores(self, weights: Floats) -> Floats:
@@ -55,11 +58,15 @@ class Columns(HeldShard):
     def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
         """[H or E'] its scores after a step of x along a direction, without computing them anew."""
         out = self.own(scores).copy()
-        for d in np.flatnonzero(direction):
-            out += (x * direction[d]) * self.columns[d]
+        self.add(out, x, steps_of(direction))
         return out
 
-    def pieces(self, scores: Floats, direction: Floats, bounds: tuple[float, float]) -> Pieces:
+    def add(self, scores: Floats, x: float, steps: Steps) -> None:
+        """Add a move to its scores."""
+        for d, amount in steps:
+            scores += (x * amount) * self.columns[d]
+
+    def pieces(self, scores: Scores, direction: Floats, bounds: tuple[float, float]) -> Pieces:
         """What changes along a direction, segment by segment."""
         raise NotImplementedError
 
@@ -81,12 +88,12 @@ class ListColumns(Columns):
         """What kernels want to know of the lists."""
         return self.offsets, self.longest, ends_of(self.columns, self.offsets)
 
-    def pieces(self, scores: Floats, direction: Floats, bounds: tuple[float, float]) -> Pieces:
+    def pieces(self, scores: Scores, direction: Floats, bounds: tuple[float, float]) -> Pieces:
         """Of all x, whatever the bounds: most breakpoints are within."""
         place, sides, first = self._crossings(scores, direction, parallel.thread_count(None))
         return place, *changes(sides, first, self.stats)
 
-    def search(self, scores: Floats, direction: Floats, bounds: tuple[float, float], goal: climbing.Goal) -> LineStep:
+    def search(self, scores: Scores, direction: Floats, bounds: tuple[float, float], goal: climbing.Goal) -> LineStep:
         """The best place within bounds, without an array of totals."""
         pieces = self._crossings(scores, direction, self.threads)
         return LineStep(*climbing.best_along(*pieces, self.stats, goal=goal, bounds=bounds, floor=-np.inf))
@@ -96,7 +103,7 @@ class ListColumns(Columns):
         """How many are worth being used in one search."""
         return max(1, min(parallel.thread_count(None), len(self.stats) // _WIDE))
 
-    def _crossings(self, scores: Floats, direction: Floats, threads: int) -> tuple[Floats, Ints, Ints]:
+    def _crossings(self, scores: Scores, direction: Floats, threads: int) -> tuple[Floats, Ints, Ints]:
         own, count = self.own(scores), len(self.offsets) - 1
         edges = np.linspace(0, count, threads + 1).astype(np.int64)
         ranges = list(zip(edges[:-1], edges[1:], strict=True))
@@ -107,7 +114,8 @@ class ListColumns(Columns):
 
 class Lines:
     """A corpus prepared for line searches. Scores of all its hypotheses (or edges) stay with the caller, who moves on
-    along one line after the other; the columns are held by the shards."""
+    along one line after the other; the columns are held by the shards. Where these are in other processes the caller
+    has a `Position` instead, and small messages move: it to the shards, what changes along a line back."""
 
     def __init__(self, shards: list[Columns], metric: Metric, *, alone: bool = False) -> None:
         """Where searches add to what shards have measured they have to be `alone`, one after the other."""
@@ -127,12 +135,14 @@ class Lines:
         assert self.formula is not None, "only of compiled lists"
         return self.formula, self.sign
 
-    def scores(self, weights: Floats) -> Floats:
+    def scores(self, weights: Floats) -> Scores:
         """[H or E'] score of every hypothesis or edge."""
-        return self._of_all(partial(_scores, weights))
+        return Position(weights.copy()) if current().apart else self._of_all(partial(_scores, weights))
 
-    def moved(self, scores: Floats, direction: Floats, x: float) -> Floats:
+    def moved(self, scores: Scores, direction: Floats, x: float) -> Scores:
         """[H or E'] scores after a step of x along a direction."""
+        if isinstance(scores, Position):
+            return scores.moved(direction, x)
         return self._of_all(partial(_moved, scores, direction, x))
 
     def _of_all(self, function: Callable[[Any], Floats]) -> Floats:
@@ -141,7 +151,7 @@ class Lines:
         return stacked(function, self.shards, count, self.shards[0].columns)
 
     def intervals(
-        self, scores: Floats, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf)
+        self, scores: Scores, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf)
     ) -> tuple[Floats, Floats]:
         """Cuts [C], sorted, and the totals [C+1, M] before, between and after them.
 
@@ -149,9 +159,9 @@ class Lines:
         order of segments), so that where the corpus is cut does not change a bit.
         """
         parts = current().map(partial(_pieces, scores, direction, bounds), self.shards)
-        return sweep(*_joined(parts), TOLERANCE)
+        return sweep(*_joined([wide(part) for part in parts]), TOLERANCE)
 
-    def search(self, scores: Floats, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf)) -> LineStep:
+    def search(self, scores: Scores, direction: Floats, bounds: tuple[float, float] = (-np.inf, np.inf)) -> LineStep:
         """The best interval within `bounds` on x, at its middle; of equally good ones the widest.
 
         Och (2003). Where the best interval has no end, a little past its only breakpoint.
@@ -186,8 +196,9 @@ def _moved(scores: Floats, direction: Floats, x: float, shard: Columns) -> Float
     return shard.moved(scores, direction, x)
 
 
-def _pieces(scores: Floats, direction: Floats, bounds: tuple[float, float], shard: Columns) -> Pieces:
-    return shard.pieces(scores, direction, bounds)
+def _pieces(scores: Scores, direction: Floats, bounds: tuple[float, float], shard: Columns) -> tuple[Any, Any, Any]:
+    found = shard.pieces(scores, direction, bounds)
+    return narrow(found) if isinstance(scores, Position) else found
 
 
 def _joined(parts: list[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:

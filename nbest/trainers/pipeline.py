@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbest.base.parameters import Parameters, parameter
+from nbest.compute.executors import using
 from nbest.corpus.contract import Corpus
 from nbest.decisions.choose import decision_of
 from nbest.features import fit_recipes
 from nbest.features.wanted import Wanted, columns, wanted
 from nbest.model.loglinear import LogLinear
+from nbest.trainers.trainer import executor_for
 
 
 @dataclass
@@ -31,8 +33,9 @@ class Pipeline(Parameters):
 
     def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """The recipes of added features are fitted to `corpus` alone; held-out lists must not shape them."""
-        corpus, heldout = self.prepare(corpus, heldout)
-        return self.finish(self.trainer.fit(corpus, heldout))
+        with using(executor_for(self.trainer)):
+            corpus, heldout = self.prepare(corpus, heldout)
+            return self.finish(self.trainer.fit(corpus, heldout))
 
     def finish(self, model: LogLinear) -> LogLinear:
         """The model with the decision of this pipeline."""

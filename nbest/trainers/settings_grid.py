@@ -11,11 +11,12 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known
 from nbest.compute import parallel
-from nbest.compute.executors import executor_of, using
+from nbest.compute.executors import using
 from nbest.compute.forks import apart, can_fork
 from nbest.corpus.contract import Corpus
 from nbest.model.loglinear import LogLinear
 from nbest.objectives.backends import NUMBA, current_backend
+from nbest.trainers.trainer import executor_for
 
 _MOST = 10_000  # combinations
 _MEMORY = 4 << 30  # bytes for all that are trained at a time
@@ -51,7 +52,7 @@ def search(
         best_here = max(best_here, reached)
         return scores, reached, model if reached == best_here else None
 
-    with using(executor_of(getattr(make_trainer(**combinations[0]), "threads", None))):
+    with using(executor_for(make_trainer(**combinations[0]))):
         found = _each(fit, combinations, _size(corpus) + _size(heldout), progress)
     rows = [{**settings, **scores} for settings, (scores, _, _) in zip(combinations, found, strict=True)]
     _, best = max(((reached, model) for _, reached, model in found if model is not None), key=lambda pair: pair[0])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any
+from typing import Any, Self
 
+from nbest.base.errors import ParameterError
 from nbest.base.parameters import Parameters, parameter, parameters_of
 from nbest.compute.blas import ONE_BLAS_THREAD
-from nbest.compute.executors import executor_of, using
+from nbest.compute.executors import Executor, executor_of, using
 from nbest.optimisers.result import Result
 
 
@@ -17,26 +19,47 @@ from nbest.optimisers.result import Result
 class Trainer(Parameters):
     """Base of trainers: a dataclass of parameters with `fit(corpus, heldout=None)`, which checks them first.
 
-    All that `fit` does runs on `threads` threads, or by the executor that is current where they are not said: nothing
-    inside of it has to be told.
+    All that `fit` does is run by `executor`, or on `threads` threads of this process; where neither is said, by the
+    executor that is current. Nothing inside of it has to be told.
     """
 
     threads: int | None = parameter(None, "threads (None: all cores); the result does not depend on it", public=False)
+    executor: Executor | None = parameter(
+        None, "who runs the passes (None: threads of this process); the result does not depend on it", public=False
+    )
     progress: Callable[[int, int], None] | None = parameter(None, "told how much is done and of how much", public=False)
     result_: Result | None = field(default=None, init=False, repr=False, kw_only=True)
 
     def __init_subclass__(cls) -> None:
         if "fit" in vars(cls):
-            setattr(cls, "fit", _on_own_threads(vars(cls)["fit"]))  # noqa: B010 - of a subclass, which has it
+            setattr(cls, "fit", _on_own_executor(vars(cls)["fit"]))  # noqa: B010 - of a subclass, which has it
+
+    def __sklearn_clone__(self) -> Self:
+        """For scikit-learn's `clone`: copies of all parameters, but the same executor, as workers cannot be copied."""
+        given = self.get_params()
+        return type(self)(**deepcopy({**given, "executor": None}) | {"executor": given["executor"]})
 
 
-def _on_own_threads(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """`fit`, with the threads of its trainer for everything inside."""
+def executor_for(trainer: Any) -> Executor:
+    """Who runs what a trainer does, by its `executor` or its `threads`: the current one where it has neither."""
+    threads, executor = getattr(trainer, "threads", None), getattr(trainer, "executor", None)
+    if executor is None:
+        return executor_of(threads)
+    if threads is not None:
+        raise ParameterError(
+            f"{type(trainer).__name__} takes 'threads' or an 'executor', got both; leave out 'threads'"
+        )
+    return executor
+
+
+def _on_own_executor(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """`fit`, with the executor of its trainer for everything inside."""
 
     @wraps(fit)
     def fitted(self: Trainer, *corpora: Any, **named: Any) -> Any:
-        parameters_of(type(self))["threads"].check(self.threads)
-        with using(executor_of(self.threads)), ONE_BLAS_THREAD:  # folds and restarts run side by side
+        for name in ("threads", "executor"):
+            parameters_of(type(self))[name].check(getattr(self, name))
+        with using(executor_for(self)), ONE_BLAS_THREAD:  # folds and restarts run side by side
             return fit(self, *corpora, **named)
 
     return fitted

@@ -6,6 +6,8 @@ import pickle
 
 import numpy as np
 
+from nbest.compute.executors import Threads, using
+
 
 def copied(thing):
     """What arrives at the other end of a pipe."""
@@ -30,7 +32,8 @@ class Elsewhere:
         self.passes += 1
         results = [None] * len(shards)
         for place in self.random.permutation(len(shards)):
-            results[place] = copied(copied(function)(self._held(shards[place])))
+            with using(Threads(1)):
+                results[place] = copied(copied(function)(self._held(shards[place])))
             if told is not None:
                 told(1)
         return results
@@ -41,11 +44,9 @@ class Elsewhere:
             return copied(shard)
         self.met += key in self.kept
         if key in self.kept and self.random.random() < self.loses:
-            del self.kept[key]
+            self.kept.pop(key, None)  # another thread may have lost it as well
             self.lost += 1
-        if key not in self.kept:
-            self.kept[key] = copied(shard)
-        return self.kept[key]
+        return self.kept.get(key) or self.kept.setdefault(key, copied(shard))
 
     def close(self):
         """Forget the shards."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from sklearn.base import clone
 
+from nbest import MERT, MaxLikelihood, Pipeline, Threads, using
 from nbest.base.errors import ParameterError
 from nbest.base.parameters import Parameter, parameters_of
+from nbest.testing import toy_lists
 from nbest.trainers import TRAINERS
+from nbest.trainers.finishing import describe
+from nbest.trainers.settings_grid import search
+from tests.compute.elsewhere import Elsewhere
 
 EVERY = [pytest.param(kind, each, id=f"{name}-{each.name}") for name, kind in TRAINERS.items()
          for each in parameters_of(kind).values()]  # fmt: skip
@@ -35,6 +42,42 @@ def test_scikit_learn_clones_a_trainer(kind: type) -> None:
     assert kind(**trainer.get_params()) == trainer
     with pytest.raises(ParameterError, match=f"{kind.__name__} has no parameter 'thread'.*did you mean 'threads'"):
         trainer.set_params(thread=2)
+
+
+@pytest.mark.parametrize("kind", TRAINERS.values(), ids=TRAINERS)
+def test_a_clone_has_the_same_executor_and_copies_of_all_else(kind: type) -> None:
+    executor = Elsewhere(2)
+    trainer = kind(executor=executor, **({"start": {"first": 1.0}} if "start" in parameters_of(kind) else {}))
+    again = clone(trainer)
+    assert again.executor is executor
+    assert again == trainer
+    assert "executor" not in repr(trainer)
+    assert "executor" not in describe(trainer)
+    if "start" in parameters_of(kind):
+        assert again.start is not trainer.start
+
+
+@pytest.mark.parametrize("kind", [MaxLikelihood, MERT])
+def test_an_executor_runs_what_its_trainer_does(kind: type) -> None:
+    corpus, executor = toy_lists(3), Elsewhere(2)
+    few, add = ({"restarts": 2}, "length") if kind is MERT else ({}, "gaussians:kernels=2")
+    expected = kind(**few).fit(corpus)
+    with using(Threads(1)):
+        assert kind(**few, executor=executor).fit(corpus).weights == expected.weights
+    assert executor.passes > 0
+    model = Pipeline(trainer=kind(**few, executor=executor), add=add).fit(corpus)
+    assert model.weights == Pipeline(trainer=kind(**few), add=add).fit(corpus).weights
+    with pytest.raises(ParameterError, match=f"{kind.__name__} takes 'threads' or an 'executor', got both"):
+        kind(**few, executor=executor, threads=2).fit(corpus)
+
+
+def test_a_grid_is_run_by_the_executor_of_its_trainer() -> None:
+    corpus, executor = toy_lists(3), Elsewhere(2)
+    values = {"variance": [0.1, 1.0, 10.0]}
+    here, rows = search(MaxLikelihood, values, corpus, corpus)
+    there, same = search(partial(MaxLikelihood, executor=executor), values, corpus, corpus)
+    assert (here.weights, rows) == (there.weights, same)
+    assert executor.passes > 0
 
 
 @pytest.mark.parametrize(("kind", "each"), EVERY)

@@ -15,10 +15,11 @@ from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import parallel
 from nbest.corpus.contract import Corpus
-from nbest.lines.climbing import GAIN, LARGE, SMALL, climb_round
+from nbest.lines.climbing import GAIN
 from nbest.lines.forests import lines_of
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
+from nbest.trainers.dense.climbs import Climber, Point, all_climbs, axis_of, by_hops, from_start, value_at
 from nbest.trainers.differing import FLAT, flat
 from nbest.trainers.finishing import finish
 from nbest.trainers.problem import Problem, prepare
@@ -87,12 +88,6 @@ def climb(problem: Problem[Any], weights: Mapping[str, float]) -> Result:
     return _Search(MERT(restarts=0, hops=0, start=dict(weights)), problem).run()
 
 
-@dataclass
-class _Point:
-    weights: Floats
-    value: float
-
-
 def _scaled(features: Floats, useful: Ints, scale: Floats) -> Floats:
     """[rows, U] the useful columns divided by their scale; on disk where the features are mapped."""
     out = room((len(features), len(useful)), np.float64, features)
@@ -111,19 +106,20 @@ class _Search:
         self.lines = lines_of(problem.corpus, scaled)
         names = [problem.names[d] for d in self.useful]
         self.free: Bools = np.array([name not in trainer.frozen for name in names], bool)
-        self.signs = np.array([_SIGNS[trainer.signs[n]] if n in trainer.signs else 0.0 for n in names])
+        signs = np.array([_SIGNS[trainer.signs[n]] if n in trainer.signs else 0.0 for n in names])
         self.given = problem.start(trainer.start)[self.useful]
-        self.searches = 0
+        settings = replace(trainer, progress=None, threads=None, executor=None)
+        self.climber = Climber(self.lines, settings, self.given, self.free, signs)
 
     def run(self) -> Result:
         starts = self._starts()
         chains = min(self.trainer.elite, len(starts)) if self.trainer.hops else 0
-        self.tell = parallel.counter(self.trainer.progress, len(starts) + chains * self.trainer.hops)
-        # threads that have no start go into the line searches; all of them where one search serves the next
-        outer = 1 if self.lines.alone else None
-        climbed = parallel.each(lambda job: self._climb_start(*job), list(enumerate(starts)), outer)
+        tell = parallel.counter(self.trainer.progress, len(starts) + chains * self.trainer.hops)
+        climbed = all_climbs(from_start, list(enumerate(starts)), self.climber, tell)
         order = sorted(range(len(climbed)), key=lambda i: -climbed[i].value)
-        ends = parallel.each(lambda i: self._hop(i, climbed[i]), order[:chains], outer) or climbed
+        hopped = all_climbs(by_hops, [(i, climbed[i]) for i in order[:chains]], self.climber, tell)
+        self.searches = sum(point.searches for point in (*climbed, *hopped))
+        ends = hopped or climbed
         best = max([*ends, climbed[order[0]]], key=lambda point: point.value)
         history = tuple({"start": i, "value": self.lines.sign * p.value} for i, p in enumerate(climbed))
         if self._flat(starts, [point.value for point in (*climbed, *ends)]):
@@ -133,149 +129,8 @@ class _Search:
     def _starts(self) -> list[Floats]:
         rng = generator(self.trainer.seed, 0)
         drawn = [rng.uniform(-1.0, 1.0, len(self.useful)) for _ in range(self.trainer.restarts)]
-        starts = [self._allowed(weights) for weights in drawn]
-        return starts if self.trainer.start is None else [self._allowed(self.given), *starts]
-
-    def _allowed(self, weights: Floats) -> Floats:
-        """Signs as bounded, frozen weights as given."""
-        bounded = np.where(self.signs != 0, self.signs * np.abs(weights), weights)
-        return np.where(self.free, bounded, self.given)
-
-    def _climb_start(self, number: int, weights: Floats) -> _Point:
-        point = self._climb(_Point(weights, -np.inf), generator(self.trainer.seed, 1, number))
-        self.tell(1)
-        return point
-
-    def _hop(self, number: int, point: _Point) -> _Point:
-        """Perturb and climb again, keeping what is better: iterated local search."""
-        rng = generator(self.trainer.seed, 2, number)
-        for _ in range(self.trainer.hops):
-            size = 0.05 * np.abs(point.weights).mean() or 0.05
-            moved = self._allowed(point.weights + size * rng.normal(size=len(point.weights)))
-            other = self._climb(_Point(moved, -np.inf), rng, goal=point.value)
-            if other.value > point.value:
-                point = other
-            self.tell(1)
-        return point
-
-    # one climb ---------------------------------------------------------------------------------------------------
-
-    def _climb(self, point: _Point, rng: np.random.Generator, goal: float = -np.inf) -> _Point:
-        """Climb until nothing gains, or until `goal` is out of reach."""
-        axes = np.flatnonzero(self.free)
-        if len(axes) == 0:
-            return _Point(point.weights, self._value(point.weights))
-        point, scores = replace(point, weights=point.weights.copy()), self.lines.scores(point.weights)
-        climb = self._first_gain if self.trainer.ascent == "first" else self._best_gain
-        while True:
-            point, scores = climb(point, scores, axes, rng, goal)
-            if point.value < goal:
-                return point
-            moved = self._random_gain(point, scores, axes, rng)
-            if moved is None:
-                return point
-            point, scores = moved
-
-    def _first_gain(
-        self, point: _Point, scores: Floats, axes: np.ndarray, rng: np.random.Generator, goal: float
-    ) -> tuple[_Point, Floats]:
-        """Coordinates in random order, each gain taken at once, until none is left.
-
-        Given up after a round that gained less than half of what the goal is still away.
-        """
-        queue = axes[:0]
-        settled = np.zeros(len(point.weights), bool)  # coordinates that cannot gain from here
-        before = -np.inf
-        while settled.sum() < len(axes):
-            if len(queue) == 0:
-                if point.value + 2.0 * (point.value - before) < goal:
-                    break
-                queue, before = rng.permutation(axes), point.value
-            queue = self._compiled_round(point, scores, queue, settled)
-            if len(queue) == 0 or settled.sum() == len(axes):
-                continue
-            queue, axis = queue[:-1], queue[-1]
-            if settled[axis]:
-                continue
-            moved = self._move(point, scores, self._axis(axis))
-            if moved is not None:
-                settled[:] = False
-                point, scores = moved
-            settled[axis] = True
-        return point, scores
-
-    def _compiled_round(self, point: _Point, scores: Floats, queue: Ints, settled: Bools) -> Ints:
-        """What is left of the queue after all moves that one kernel can make, which changes the others in place."""
-        lists = self.lines.compiled
-        if lists is None or lists.threads > 1:
-            return queue
-        value, searches = np.array([point.value]), np.zeros(1, np.int64)
-        state = scores, point.weights, settled, value, searches
-        goal, signs, free = self.lines.goal, self.signs, int(self.free.sum())
-        left = climb_round(
-            lists.columns, lists.lists, lists.stats, goal, signs=signs, queue=queue, free=free, state=state
-        )
-        point.value = float(value[0])
-        self.searches += int(searches[0])
-        return queue[:left]
-
-    def _best_gain(
-        self, point: _Point, scores: Floats, axes: np.ndarray, rng: np.random.Generator, goal: float
-    ) -> tuple[_Point, Floats]:
-        """The paper's update: search every coordinate, move along the one that gains most."""
-        while True:
-            moves = [self._move(point, scores, self._axis(d)) for d in axes]
-            best = max((move for move in moves if move is not None), key=lambda m: m[0].value, default=None)
-            if best is None:
-                return point, scores
-            point, scores = best
-
-    def _random_gain(
-        self, point: _Point, scores: Floats, axes: np.ndarray, rng: np.random.Generator
-    ) -> tuple[_Point, Floats] | None:
-        for _ in range(self.trainer.directions if len(axes) > 1 else 0):
-            direction = np.zeros(len(point.weights))
-            few = rng.choice(axes, size=min(len(axes), int(rng.integers(2, 4))), replace=False)
-            direction[few] = rng.normal(size=len(few))
-            moved = self._move(point, scores, direction)
-            if moved is not None:
-                return moved
-        return None
-
-    def _axis(self, d: int) -> Floats:
-        axis = np.zeros(len(self.useful))
-        axis[d] = 1.0
-        return axis
-
-    def _move(self, point: _Point, scores: Floats, direction: Floats) -> tuple[_Point, Floats] | None:
-        """The best point along a direction and its scores, if it gains."""
-        self.searches += 1
-        step = self.lines.search(scores, direction, self._bounds(point.weights, direction))
-        if not step.value > point.value + GAIN:
-            return None
-        weights = point.weights + step.x * direction
-        size = np.abs(weights).mean()
-        if not SMALL < size < LARGE:  # far from unit size a perturbation or a fixed margin would mean nothing
-            if size == 0 or not self.free.all():
-                return None if size == 0 else (_Point(weights, step.value), self.lines.scores(weights))
-            weights = weights / size
-            return _Point(weights, step.value), self.lines.scores(weights)
-        return _Point(weights, step.value), self.lines.moved(scores, direction, step.x)
-
-    def _bounds(self, weights: Floats, direction: Floats) -> tuple[float, float]:
-        """The x for which no weight leaves its bounded sign."""
-        low, high = -np.inf, np.inf
-        for d in np.flatnonzero((self.signs != 0) & (direction != 0)):
-            edge = -weights[d] / direction[d]
-            if self.signs[d] * direction[d] > 0:
-                low = max(low, edge)
-            else:
-                high = min(high, edge)
-        return low, high
-
-    def _value(self, weights: Floats) -> float:
-        """The value at a point, by a search along a direction that changes nothing."""
-        return self.lines.search(self.lines.scores(weights), np.zeros(len(weights))).value
+        starts = [self.climber.allowed(weights) for weights in drawn]
+        return starts if self.trainer.start is None else [self.climber.allowed(self.given), *starts]
 
     # the end -----------------------------------------------------------------------------------------------------
 
@@ -283,7 +138,7 @@ class _Search:
         """Whether several starts lead nowhere, and to the value that no weights at all have."""
         if len(starts) < 2 or not self.free.any() or max(reached) != min(reached):
             return False
-        if any(self._value(weights) != reached[0] for weights in starts):
+        if any(value_at(self.lines, weights) != reached[0] for weights in starts):
             return False
         return flat(self.problem, self._scaled(starts[-1]), self.problem.sign * reached[0])
 
@@ -303,13 +158,13 @@ class _Search:
         """The best of a point and those close to it, and its value: at the point hypotheses tie or nearly so, and the
         search took another one of them than the first."""
         size = _NEAR * np.abs(weights).mean()
-        steps = [sign * size * self._axis(int(d)) for d in np.flatnonzero(self.free) for sign in (1, -1)]
-        near = [self._scaled(self._allowed(each)) for each in (weights, *(weights + step for step in steps))]
+        steps = [sign * size * axis_of(int(d), len(self.free)) for d in np.flatnonzero(self.free) for sign in (1, -1)]
+        near = [self._scaled(self.climber.allowed(each)) for each in (weights, *(weights + step for step in steps))]
         values = [self.problem.score(each) for each in near]
         best = int(np.argmax(self.problem.sign * np.array(values)))
         return near[best], values[best]
 
-    def _result(self, best: _Point, history: tuple[dict[str, float], ...]) -> Result:
+    def _result(self, best: Point, history: tuple[dict[str, float], ...]) -> Result:
         weights = self._scaled(best.weights)
         value = self.problem.score(weights)
         if self.problem.sign * value < best.value - GAIN:
