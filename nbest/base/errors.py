@@ -61,8 +61,8 @@ class FormatError(NbestError, ValueError):
         place = self.path if line is None else f"{self.path}:{line}"
         super().__init__(f"{place}: {message}")
 
-    def __reduce__(self) -> tuple[type[FormatError], tuple[str, int | None, str]]:
-        return type(self), (self.path, self.line, self.reason)
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.path, self.line, self.reason), self.__dict__
 
 
 class CapabilityError(NbestError):
@@ -71,10 +71,6 @@ class CapabilityError(NbestError):
 
 class DecoderError(NbestError):
     """A decoder failed: how, and what it said."""
-
-
-class WorkerError(NbestError):
-    """Workers of an executor cannot be had, or end whenever they are given something."""
 
 
 class ConvergenceWarning(UserWarning):

@@ -12,6 +12,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.corpus import Forests
+from nbest.corpus.joining import over_vocabulary
 from nbest.corpus.order import in_order
 
 
@@ -33,7 +34,7 @@ def union(parts: Sequence[Forests]) -> Forests:
             raise ParameterError(f"forests to unite must have the same features; {odd!r} is not in both 1 and {number}")
     ids = in_order(dict.fromkeys(name for part in parts for name in part.ids))
     vocabulary = list(dict.fromkeys(word for part in parts for word in part.vocabulary))
-    alike = [_alike(part.only_features(first.feature_names), vocabulary) for part in parts]
+    alike = [over_vocabulary(part.only_features(first.feature_names), vocabulary) for part in parts]
     places = [{name: i for i, name in enumerate(part.ids)} for part in alike]
     joined = _Joined(alike)
     for name in ids:
@@ -48,16 +49,6 @@ def union(parts: Sequence[Forests]) -> Forests:
         sources=_of_segments([(part.sources, i) for part, i in (owner[name] for name in ids)]),
         stats=None,
     )
-
-
-def _alike(part: Forests, vocabulary: Sequence[str]) -> Forests:
-    """The same forest over another vocabulary that has all its words."""
-    if part.symbols is None:
-        return part
-    number = {word: at for at, word in enumerate(vocabulary)}
-    new = np.array([number[word] for word in part.vocabulary] or [0], np.int32)
-    symbols = np.where(part.symbols >= 0, new[np.maximum(part.symbols, 0)], part.symbols)
-    return replace(part, symbols=symbols, vocabulary=tuple(vocabulary), stats=None)
 
 
 def _of_segments(values: Sequence[tuple[Any, int]]) -> Any:

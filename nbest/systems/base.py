@@ -252,20 +252,30 @@ class System(ABC):
         **options: Any,
     ) -> NBest | Forests:
         """Lists of the k best, or forests; ids count the inputs from 0. Options are those of `batches`."""
+        self.check_asked(weights, inputs)
+        if forests:
+            return self.candidates(inputs, weights, **options)
+        return self.lists(inputs, k, weights=weights, **options)
+
+    def check_asked(self, weights: Mapping[str, float], inputs: Sequence[Any]) -> None:
+        """Complain of what cannot be decoded, or not with these weights."""
         if isinstance(inputs, str | Path):
             raise ParameterError("a system decodes texts or sentences, not a file; call its read(path) first")
         odd = next((name for name in weights if name not in self.weights), None)
         if odd is not None:
             raise ParameterError(f"{odd!r} is no feature of the system; it has {', '.join(self.weights)}")
-        if forests:
-            return self.candidates(inputs, weights, **options)
-        return self.lists(inputs, k, weights=weights, **options)
 
     def lists(self, inputs: Sequence[Any], k: int, **options: Any) -> NBest:
         """The k best hypotheses of each input; options as for `batches`."""
         from nbest.corpus.operations import join
 
         return join([self.best_of(forests, k, options) for forests in self.batches(inputs, **options)])
+
+    def joined(self, parts: Sequence[Forests]) -> Forests:
+        """The forests of parts of the inputs, as `candidates` gives those of all of them; ids differ."""
+        from nbest.corpus.joining import join_forests
+
+        return join_forests(parts)
 
     def best_of(self, forests: Forests, k: int, options: Mapping[str, Any]) -> NBest:
         """The k best by the weights that `options` give, or the system's own."""

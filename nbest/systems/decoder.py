@@ -8,12 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nbest.base.errors import FormatError, ParameterError, _known
 from nbest.base.folders import MANIFEST
-from nbest.base.sealed import read_object
+from nbest.compute.executors import current
 from nbest.corpus import Forests, NBest
-from nbest.systems import SYSTEMS
 from nbest.systems.base import System
+from nbest.systems.parts import PartWork, kind_of, load_system, manifest_of
 
 
 def is_system(path: str | Path) -> bool:
@@ -40,24 +39,16 @@ class SystemDecoder:
     @cached_property
     def kind(self) -> str:
         """What system it is, by its manifest."""
-        return str(self._manifest.get("format")).partition("/")[0]
+        return kind_of(self._manifest)
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:
-        path = Path(self.path) / MANIFEST
-        manifest = read_object(path, "train the system again")
-        if not isinstance(manifest.get("format"), str):
-            raise FormatError(path, None, "is damaged: it has no 'format'; train the system again")
-        return manifest
+        return manifest_of(self.path)
 
     @cached_property
     def system(self) -> System:
         """The loaded system; arrays are mapped."""
-        decodes = {each.form.partition("/")[0]: each for each in SYSTEMS.values() if each.decoding is not None}
-        if self.kind not in decodes:
-            raise ParameterError(f"unknown system {self.kind!r}; {_known(decodes, self.kind)}")
-        found: System = decodes[self.kind].load(self.path)
-        return found
+        return load_system(self.path, self._manifest)
 
     @property
     def start(self) -> dict[str, float]:
@@ -89,7 +80,13 @@ class SystemDecoder:
         return self.system.references(texts)
 
     def decode(self, weights: Mapping[str, float], inputs: Sequence[Any]) -> NBest | Forests:
-        """Lists of the k best, or forests; ids count the inputs from 0."""
+        """Lists of the k best, or forests; ids count the inputs from 0.
+
+        Where the executor has workers of its own they decode, some inputs at a time, each with the system loaded once.
+        """
+        if current().apart and len(inputs):
+            self.system.check_asked(weights, inputs)
+            return self._work(weights).all_of(inputs, self.system, self.progress)
         return self.system.decode(
             weights,
             inputs,
@@ -99,3 +96,7 @@ class SystemDecoder:
             progress=self.progress,
             **self.options,
         )
+
+    def _work(self, weights: Mapping[str, float]) -> PartWork:
+        path = str(Path(self.path).absolute())
+        return PartWork(path, self._manifest, dict(weights), k=self.k, forests=self.forests, options=dict(self.options))

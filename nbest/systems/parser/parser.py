@@ -14,6 +14,7 @@ from nbest.base.errors import ParameterError, _known
 from nbest.base.types import Floats, Ints
 from nbest.compute.parallel import counter, each
 from nbest.corpus import Forests
+from nbest.corpus.joining import join_forests
 from nbest.formats.conllu import NO_HEAD, Sentence, read_conllu
 from nbest.systems.base import SILENT, Listener, Progress, System, limits_of
 from nbest.systems.parser.forest import ParserForest, forest, joined_forests
@@ -142,6 +143,16 @@ class Parser(System):
         return self.forests(
             inputs, weights=weights, ids=ids, references=with_trees, threads=threads, progress=progress, **search
         )
+
+    def joined(self, parts: Sequence[Forests]) -> Forests:
+        """The forests of parts; words `head:deprel` are numbered in the order of heads, then of labels."""
+        number = {label: at for at, label in enumerate(self.labels)}
+
+        def place(word: str) -> tuple[int, int]:
+            head, _, label = word.partition(":")
+            return int(head), number[label]
+
+        return join_forests(parts, sorted({word for part in parts for word in part.vocabulary}, key=place))
 
     def read(self, path: str | Path) -> list[Sentence]:
         """Sentences of a treebank."""

@@ -106,8 +106,9 @@ class Translator(System):
         how, sentences = limits_of(TranslatorSearch, search), self.tokens(texts)
         over = next((i for i, words in enumerate(sentences) if len(words) > how.longest), None)
         if over is not None:
+            number = int(ids[over]) if ids is not None and ids[over].isdecimal() else over
             raise ParameterError(
-                f"text {over + 1} has {len(sentences[over])} tokens, more than {how.longest}; cut it into sentences, "
+                f"text {number + 1} has {len(sentences[over])} tokens, more than {how.longest}; cut it into sentences, "
                 "or raise 'longest'"
             )
         options, vocabulary = self.options(sentences)
