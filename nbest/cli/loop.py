@@ -19,7 +19,8 @@ class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.ThreadsOption, c.
 
     In a command, {weights} is a file with the weights, {weight:NAME} one of them, {input} the input file, {k} the
     number of candidates, {output} where lists or lattices are expected, in any format that nbest reads (without it,
-    standard output). No shell runs it unless --shell is given.
+    standard output). No shell runs it unless --shell is given. A command that treats every line of its input alone can
+    run on parts of it (--part-lines), as many at a time as there are threads.
 
     [bold]Examples[/bold]
 
@@ -30,7 +31,7 @@ class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.ThreadsOption, c.
       --tokenize none --set beam=50 -o run
 
       nbest loop dev.scp --decoder 'recognise --lw {weight:lm} --wip {weight:words} {input} {output}' --refs dev.ref
-      --metric wer --start 'am=1,lm=8,words=0' --unit am --limit 600 -o run --resume
+      --metric wer --start 'am=1,lm=8,words=0' --unit am --limit 600 --part-lines 50 -o run --resume
     """
 
     dev: list[str] = parameter(..., "What is decoded: a file, whose name is passed on to a command.", flags=("dev",))
@@ -57,6 +58,9 @@ class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.ThreadsOption, c.
     shell: bool = parameter(False, "Run the command by the shell.")
     limit: float | None = parameter(None, "Seconds that a run of the command may take.")
     retries: int = parameter(1, "Further tries of a command that failed.", least=0)
+    part_lines: int | None = parameter(
+        None, "Lines of the input that a run of the command decodes, several runs side by side (default: all).", least=1
+    )
     keep: bool = parameter(False, "Keep weights and output of each run of the command.")
     settings: list[str] | None = parameter(None, "Option of a system's decoder: beam=50; repeatable.", flags=("--set",))
 

@@ -46,8 +46,7 @@ def run(call: LoopRun) -> None:
     decoder = _decoder(call)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # ends a running command, too
     with console.progress("working") as update, console.convergence():
-        if isinstance(decoder, SystemDecoder):
-            decoder.progress = update
+        decoder.progress = update
         loop = Loop(
             decoder,
             _trainer(kind, settings, update),
@@ -78,6 +77,8 @@ def run(call: LoopRun) -> None:
 
 def _decoder(call: LoopRun) -> CommandDecoder | SystemDecoder:
     if is_system(call.decoder):
+        if call.part_lines is not None:
+            raise ParameterError("--part-lines is for commands; a system cuts its inputs itself")
         options = dict(_pair(text) for text in call.settings or ())
         return SystemDecoder(call.decoder, call.k, call.forests, options, call.threads)
     if Path(call.decoder).is_dir():
@@ -93,6 +94,7 @@ def _decoder(call: LoopRun) -> CommandDecoder | SystemDecoder:
         shell=call.shell,
         limit=call.limit,
         retries=call.retries,
+        part_lines=call.part_lines,
         keep=call.keep,
         folder=Path(call.output) / "decoder",
     )

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
-import signal
-import subprocess
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from nbest.base.errors import DecoderError, NbestError, ParameterError, _known
 from nbest.base.files import write_text
+from nbest.compute.executors import current
+from nbest.compute.parallel import counter
 from nbest.corpus import Forests, NBest
+from nbest.decoders.parts import InputPart, cut, joined, numbered
+from nbest.decoders.programs import Programs, RunError
 from nbest.formats import FOREST_FORMATS, FORMATS, read_any
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model.loglinear import LogLinear
@@ -49,6 +49,10 @@ class CommandDecoder:
     unit          a feature whose weight the program takes as 1: all weights are divided by its (positive) weight
     limit         seconds that a run may take; the program and all it started are ended then
     retries       further runs after one that failed, ran out of time or wrote something unreadable
+    part_lines    cut the input after every so many lines: the program runs once for each part, side by side, and a part
+                  that failed is tried again alone. Lists and forests are those of the whole input where the program
+                  treats every line alone; {input} is a file of its own then. Ids that count the lines of a part from
+                  0 go on over the parts; others must differ over the parts
     keep          leave inputs, weights and output in `folder`; else standard error only, and all of a run that failed
     """
 
@@ -60,10 +64,12 @@ class CommandDecoder:
     shell: bool = False
     limit: float | None = None
     retries: int = 1
+    part_lines: int | None = None
     pause: float = 1.0  # seconds before the first retry, doubled each time
     keep: bool = False
     folder: Path | None = None
     start: Mapping[str, float] | None = None
+    progress: Callable[[int, int], Any] | None = field(default=None, repr=False, compare=False)
     _words: list[str] = field(init=False, repr=False)
     _fields: list[str] = field(init=False, repr=False)
 
@@ -89,31 +95,47 @@ class CommandDecoder:
             raise ParameterError(f"'limit' of a decoder must be > 0, got {self.limit:g}")
         if self.retries < 0 or self.k < 1:
             raise ParameterError(f"'retries' of a decoder must be >= 0 and 'k' >= 1, got {self.retries} and {self.k}")
+        if self.part_lines is not None and self.part_lines < 1:
+            raise ParameterError(f"'part_lines' of a decoder must be >= 1, got {self.part_lines}")
 
     def describe(self) -> dict[str, Any]:
         """What a run's record says."""
         names = ("template", "k", "format", "weight_file", "unit", "shell")
-        return {name: getattr(self, name) for name in names}
+        own = {name: getattr(self, name) for name in names}
+        return own if self.part_lines is None else {**own, "part_lines": self.part_lines}
 
     def decode(self, weights: Mapping[str, float], inputs: str | Path | Sequence[str]) -> NBest | Forests:
-        """Run the program on a file of inputs, or on texts, one a line; what it wrote, read."""
-        given = self._units(weights)
+        """Run the program on a file of inputs, or on texts, one a line; what it wrote, read.
+
+        Parts run side by side; so they do on the workers of an executor that has some, which also run whole inputs.
+        """
+        given, parts = self._units(weights), cut(inputs, self.part_lines)
+        place = None if self.folder is None else Path(self.folder).absolute()
+        run = partial(_part_of, replace(self, folder=place, progress=None), given, Path.cwd())
+        tell = counter(self.progress if len(parts) > 1 else None, len(parts))
+        found = current().map(run, parts, tell) if current().apart else _side_by_side(run, parts, tell)
+        return joined(found, parts)
+
+    def _tried(self, weights: Mapping[str, float], cwd: Path, part: InputPart, programs: Programs) -> NBest | Forests:
+        """A part, in as many runs as it takes."""
         folder = Path(tempfile.gettempdir()) if self.folder is None else self.folder
         folder.mkdir(parents=True, exist_ok=True)
         problem = said = ""
         for attempt in range(self.retries + 1):
             if attempt:
-                time.sleep(self.pause * 2 ** (attempt - 1))
-            work = Path(tempfile.mkdtemp(prefix="run-", dir=folder))  # a stray program of a killed run has another one
+                programs.pause(self.pause * 2 ** (attempt - 1))
+            name = f"run-{part.number:04d}-" if part.number else "run-"
+            work = Path(tempfile.mkdtemp(prefix=name, dir=folder))  # a run that was killed has another one
             keep = self.keep
             try:
-                return self._once(work, given, inputs)
-            except _RunError as error:
+                return self._once(work, weights, cwd, part, programs)
+            except RunError as error:
                 problem, said, keep = str(error), _last_lines(work / "stderr"), True
             finally:
                 self._tidy(work, keep)
         tries = "" if not self.retries else f", {self.retries + 1} times"
-        raise DecoderError(f"the decoder failed{tries}: {problem}{self._logs(folder)}; the run can be resumed{said}")
+        what = f"the decoder failed{part}{tries}: {problem}{self._logs(folder)}"
+        raise DecoderError(f"{what}; the run can be resumed{said}")
 
     def _units(self, weights: Mapping[str, float]) -> dict[str, float]:
         """The weights as the program takes them."""
@@ -138,27 +160,27 @@ class CommandDecoder:
             )
         return {name: weight / size for name, weight in weights.items()}
 
-    def _once(self, work: Path, weights: Mapping[str, float], inputs: str | Path | Sequence[str]) -> NBest | Forests:
-        values = self._files(work, weights, inputs)
+    def _once(
+        self, work: Path, weights: Mapping[str, float], cwd: Path, part: InputPart, programs: Programs
+    ) -> NBest | Forests:
+        values = self._files(work, weights, part.file(work))
         output = work / "output"
+        words = [self._filled(word, values) for word in self._words]
         with open(work / "stderr", "wb") as errors, open(work / "stdout", "wb") as out:
-            code = self._run([self._filled(word, values) for word in self._words], out, errors)
+            code = programs.run(["/bin/sh", "-c", *words] if self.shell else words, cwd, out, errors, self.limit)
         if code:
             what = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
-            raise _RunError(what)
+            raise RunError(what)
         written = output if "output" in self._fields else work / "stdout"
         if not written.exists():
-            raise _RunError("it ended well and did not write {output}")
+            raise RunError("it ended well and did not write {output}")
         try:
-            return read_any(written, self.format)
+            return numbered(read_any(written, self.format), written, part)
         except NbestError as error:
-            raise _RunError(f"what it wrote cannot be used: {error}") from None
+            raise RunError(f"what it wrote cannot be used: {error}") from None
 
-    def _files(self, work: Path, weights: Mapping[str, float], inputs: Any) -> dict[str, str]:
-        """What the fields stand for; files are written."""
-        source = Path(inputs) if isinstance(inputs, str | Path) else work / "input"
-        if not isinstance(inputs, str | Path):
-            write_text(source, "".join(f"{line}\n" for line in inputs))
+    def _files(self, work: Path, weights: Mapping[str, float], source: Path) -> dict[str, str]:
+        """What the fields stand for; the file of weights is written."""
         path = work / ("weights.ini" if self.weight_file == "moses" else f"weights.{self.weight_file}")
         if self.weight_file == "json":
             LogLinear(weights).save(path)
@@ -173,22 +195,6 @@ class CommandDecoder:
     def _filled(self, word: str, values: Mapping[str, str]) -> str:
         quote = shlex.quote if self.shell else str
         return _FIELD.sub(lambda found: found[0][0] if found[1] is None else quote(values[found[1]]), word)
-
-    def _run(self, words: list[str], out: IO[bytes], errors: IO[bytes]) -> int:
-        """Exit code; the program gets a process group of its own, which ends with it."""
-        try:
-            command: Any = words[0] if self.shell else words
-            process = subprocess.Popen(
-                command, shell=self.shell, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, start_new_session=True
-            )
-        except OSError as error:
-            raise DecoderError(f"the decoder {words[0]!r} cannot be started: {error.strerror}") from None
-        try:
-            return process.wait(self.limit)
-        except subprocess.TimeoutExpired:
-            raise _RunError(f"it took more than {self.limit:g} seconds") from None
-        finally:
-            _end(process)
 
     def _tidy(self, work: Path, keep: bool) -> None:
         """Keep standard error where there is a place for it, and all else only if asked to."""
@@ -205,8 +211,32 @@ class CommandDecoder:
         return "" if self.folder is None else f"; its standard error and what it wrote are kept in {folder}"
 
 
-class _RunError(Exception):
-    """A run that may be tried again."""
+def _part_of(
+    decoder: CommandDecoder, weights: Mapping[str, float], cwd: Path, part: InputPart, programs: Programs | None = None
+) -> NBest | Forests:
+    """What a decoder finds for a part, here or on a worker."""
+    return decoder._tried(weights, cwd, part, programs or Programs())
+
+
+def _side_by_side(
+    run: Callable[..., NBest | Forests], parts: Sequence[InputPart], tell: Callable[[int], None]
+) -> list[NBest | Forests]:
+    """All parts, on the threads of this process. What ends one for good, or us, ends all."""
+    programs = Programs()
+
+    def one(part: InputPart) -> NBest | Forests:
+        try:
+            return run(part, programs)
+        except BaseException as error:
+            programs.end(error)
+            raise
+
+    try:
+        return current().map(one, parts, tell)
+    except BaseException as error:
+        programs.end(error)
+        assert programs.reason is not None
+        raise programs.reason from None
 
 
 def _fields(text: str) -> list[str]:
@@ -240,13 +270,6 @@ def _one_word(name: str) -> str:
     if name.split() != [name]:
         raise ParameterError(f"lines of weights cannot hold the name {name!r}, which has blanks; write them as json")
     return name
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of a program and of all it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _last_lines(path: Path) -> str:

@@ -224,3 +224,15 @@ def test_killed_many_times(files: Path) -> None:
     hits = killed(files, 0.3, 6, 40, 0.6)
     assert hits["decoding"] >= 5
     assert sum(count for where, count in hits.items() if where != "decoding") >= 5
+
+
+def test_parts_of_the_input(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    given = arguments(rounds=2)
+    given[2] += " alone"
+    assert loop(*given, "-o", "whole", "--quiet") == 0
+    assert loop(*given, "-o", "parts", "--part-lines", "4", "--threads", "3") == 0
+    assert outcome(files / "parts") == outcome(files / "whole")
+    assert len(list((files / "parts" / "decoder" / "01-dev").glob("run-000[1-4]-*"))) == 4
+    assert loop(*given, "-o", "parts", "--part-lines", "5", "--resume") == 2
+    assert "was begun with decoder" in capfd.readouterr().err
+    assert loop(*given, "-o", "other", "--part-lines", "0") == 2

@@ -1,9 +1,10 @@
 """A made-up translator: words are spelt backwards, and each has some wrong translations beside the right one.
 
-    python toy_program.py WEIGHTS.json INPUT K OUTPUT [SECONDS]
+    python toy_program.py WEIGHTS.json INPUT K OUTPUT [SECONDS [alone]]
 
-A candidate takes one translation of each word; its features are the sums of theirs. The k best are exact. Only the
-standard library is used, so that it starts at once; it is a command for `nbest loop`, and `tests/loop/toy.py` calls it.
+A candidate takes one translation of each word; its features are the sums of theirs, and depend on the number of the
+segment unless every line is to be treated `alone`. The k best are exact. Only the standard library is used, so that it
+starts at once; it is a command for `nbest loop`, and `tests/loop/toy.py` calls it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def candidates(segment: int, source: str, weights: dict[str, float], k: int) -> 
     return [(text, values) for text, (_, values) in best.items()]
 
 
-def main(weight_file: str, source_file: str, k: str, output: str, seconds: str = "0") -> None:
+def main(weight_file: str, source_file: str, k: str, output: str, seconds: str = "0", alone: str = "") -> None:
     """Read weights and sources, write lists as JSON lines; `seconds` of sleep make moments to be killed in."""
     with open(weight_file, encoding="utf-8") as file:
         weights = json.load(file)["weights"]
@@ -57,7 +58,7 @@ def main(weight_file: str, source_file: str, k: str, output: str, seconds: str =
     time.sleep(float(seconds) / 2)
     with open(output, "w", encoding="utf-8") as file:
         for at, source in enumerate(sources):
-            found = candidates(at, source, weights, int(k))
+            found = candidates(0 if alone else at, source, weights, int(k))
             rows = [{"text": text, "features": dict(zip(FEATURES, values, strict=True))} for text, values in found]
             file.write(json.dumps({"id": str(at), "hypotheses": rows}) + "\n")
             if at == len(sources) // 2:
