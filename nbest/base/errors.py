@@ -73,6 +73,10 @@ class DecoderError(NbestError):
     """A decoder failed: how, and what it said."""
 
 
+class WorkerError(NbestError):
+    """Workers of an executor cannot be had, or end whenever they are given something."""
+
+
 class ConvergenceWarning(UserWarning):
     """An optimiser stopped for another reason than having converged."""
 
