@@ -11,10 +11,14 @@ from nbest.corpus import blocks
 from nbest.decisions import consensus, mbr, one_best
 from nbest.decisions.chosen import score_of
 from nbest.evaluation.significance import bootstrap, permutation
+from nbest.features import apply_recipes
+from nbest.features.kernels import posteriors
 from nbest.features.kernels.gaussians import GaussianKernels
+from nbest.features.kernels.reestimate import reestimate
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.lines.forests import lines_of
 from nbest.metrics import BLEU
+from nbest.objectives import Risk
 from nbest.testing import toy_forests, toy_lists
 from tests.compute.elsewhere import Elsewhere
 
@@ -48,6 +52,19 @@ def paired(test):
     return np.array([found.p, found.first, found.second, *(found.interval or ())])
 
 
+KERNELS = GaussianKernels().fit_ml(lists(), 3)
+
+
+def posteriors_of_kernels():
+    found = apply_recipes(lists(), [KERNELS]).sparse
+    return found.data, found.indices, found.indptr
+
+
+def reestimated():
+    weights = {"first": 1.0, "kernel:0": 2.0, "kernel:1": -1.0}
+    return reestimate(KERNELS, lists(), Risk(lists().metric), weights, iterations=3)["means"]
+
+
 MODEL = nbest.LogLinear({"first": 0.7, "second": -0.2, "third": 1.1})
 FOREST_MODEL = nbest.LogLinear(dict(zip(forests().feature_names, (0.7, -0.2, 1.1), strict=True)))
 PASSES = {
@@ -65,6 +82,8 @@ PASSES = {
     "mert": lambda: weights_of(nbest.MERT(restarts=2, hops=1).fit(lists())),
     "mert of forests": lambda: weights_of(nbest.MERT(restarts=2, hops=1).fit(forests())),
     "kernels": lambda: GaussianKernels().fit_ml(lists(), 3)["means"],
+    "posteriors of kernels": lambda: posteriors_of_kernels(),
+    "re-estimation of kernels": lambda: reestimated(),
     "one-best": lambda: one_best(MODEL, lists()),
     "mbr": lambda: mbr(MODEL, lists()),
     "consensus": lambda: consensus(MODEL, lists()),
@@ -75,6 +94,7 @@ PASSES = {
 
 def run(name, executor, monkeypatch, block=3):
     monkeypatch.setattr(blocks, "BLOCK", block)
+    monkeypatch.setattr(posteriors, "_PART", 16)  # a multiple of what a kernel takes at a time
     with using(executor):
         found = PASSES[name]()
     return found if isinstance(found, tuple) else (found,)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
+from nbest.compute.executors import HeldShard, executor_of
 from nbest.compute.intrinsics import fast_exp
 from nbest.compute.parallel import each
 from nbest.compute.segments import offsets_of
@@ -21,17 +24,40 @@ _CUTOFF = 20.0  # nats below the best kernel, in single precision, from which a 
 _FEW = 64  # kernels so near for which all densities are computed in double precision, and not only the largest
 _FAR = 1000.0  # nats from which single precision is too coarse for any
 _PART = 4096  # hypotheses given to a thread at a time
+_SHARDS = 4  # for each worker
+
+
+@dataclass
+class Hypotheses(HeldShard):
+    """A shard of hypotheses whose posteriors are wanted."""
+
+    x: Floats  # [H, D]
+
+    @cached_property
+    def forms(self) -> tuple[Floats, Floats]:
+        """Padded in single precision, and as they are."""
+        return padded_rows(self.x), np.ascontiguousarray(self.x, np.float64)
+
+
+def hypotheses(x: Floats, threads: int | None = None) -> list[Hypotheses]:
+    """Shards of x [H, D], in its order: several for each worker. What is found does not depend on where it is cut."""
+    size = _PART * max(1, len(x) // (_PART * _SHARDS * executor_of(threads).workers))
+    return [Hypotheses(x[low : low + size]) for low in range(0, len(x), size)]
 
 
 def kernel_posteriors(
-    mixture: GaussianMixture, x: Floats, top: int, tolerance: float, threads: int | None = None
+    mixture: GaussianMixture,
+    x: Floats | list[Hypotheses],
+    top: int,
+    tolerance: float,
+    threads: int | None = None,
 ) -> csr_array:
     """[H, M] posteriors of x [H, D], for each hypothesis the largest until those left out sum to at most `tolerance`.
 
     At most `top` are kept, then the sum left out may be larger; what is kept is not renormalised. Kernels are found in
     single precision; densities of those kept (of all near ones where these are at most 64, or `tolerance` is 0) are
     computed in double, so that posteriors are right to 1e-4 relative, mostly to 1e-12.
-    Cost: H x M x D x 2 multiply-adds, O(H x top) memory.
+    A pass over shards of x, which who comes again makes once. Cost: H x M x D x 2 multiply-adds, O(H x top) memory.
     """
     from scipy.sparse import csr_array
 
@@ -39,29 +65,41 @@ def kernel_posteriors(
     kept = np.arange(which.shape[1]) < counts[:, None]
     kind = np.int32 if counts.sum() < 2**31 else np.int64  # what scipy would choose
     found = csr_array(
-        (values[kept], which[kept].astype(kind), offsets_of(counts).astype(kind)), shape=(len(x), len(mixture))
+        (values[kept], which[kept].astype(kind), offsets_of(counts).astype(kind)), shape=(len(counts), len(mixture))
     )
     found.sort_indices()
     return found
 
 
 def largest(
-    mixture: GaussianMixture, x: Floats, top: int, tolerance: float, threads: int | None = None
+    mixture: GaussianMixture,
+    x: Floats | list[Hypotheses],
+    top: int,
+    tolerance: float,
+    threads: int | None = None,
 ) -> tuple[Ints, Floats, Ints]:
     """Kernels and posteriors [H, top] by falling posterior (ties: lowest kernel first), and how many [H] are kept."""
-    packed = mixture.packed()
+    shards = x if isinstance(x, list) else hypotheses(x, threads)
     inverses = np.ascontiguousarray(1.0 / np.sqrt(2.0 * np.broadcast_to(mixture.variances, mixture.means.shape)))
-    top = min(top, len(mixture))
-    out = np.zeros((len(x), top), np.int32), np.zeros((len(x), top)), np.zeros(len(x), np.int64)
-    cutoff = _CUTOFF if tolerance > 0 else 1e30  # not infinite: the lanes that pad the last chunk stay out
     exact = np.ascontiguousarray(mixture.means, np.float64), inverses, mixture.constants()
-    hypotheses = padded_rows(x), np.ascontiguousarray(x, np.float64)
+    work = partial(_of_shard, mixture.packed(), exact, min(top, len(mixture)), tolerance)
+    found = executor_of(threads).map(work, shards) or [work(Hypotheses(np.zeros((0, mixture.means.shape[1]))))]
+    which, values, counts = (np.concatenate(part) for part in zip(*found, strict=True))
+    return which, values, counts
+
+
+def _of_shard(
+    packed: tuple[Floats, Floats], exact: tuple[Floats, Floats, Floats], top: int, tolerance: float, shard: Hypotheses
+) -> tuple[Ints, Floats, Ints]:
+    count = len(shard.x)
+    out = np.zeros((count, top), np.int32), np.zeros((count, top)), np.zeros(count, np.int64)
+    cutoff = _CUTOFF if tolerance > 0 else 1e30  # not infinite: the lanes that pad the last chunk stay out
 
     def part(low: int) -> None:
-        high = min(low + _PART, len(x))
-        _largest(low, high, hypotheses, packed, exact, cutoff=cutoff, tolerance=tolerance, out=out)
+        high = min(low + _PART, count)
+        _largest(low, high, shard.forms, packed, exact, cutoff=cutoff, tolerance=tolerance, out=out)
 
-    each(part, range(0, len(x), _PART), threads)
+    each(part, range(0, count, _PART))
     return out
 
 

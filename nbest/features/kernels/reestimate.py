@@ -14,7 +14,7 @@ from nbest.corpus import NBest
 from nbest.features.bins import need_features
 from nbest.features.kernels.gaussians import mixture_of, standardised
 from nbest.features.kernels.mixture import GaussianMixture
-from nbest.features.kernels.posteriors import kernel_posteriors
+from nbest.features.kernels.posteriors import hypotheses, kernel_posteriors
 from nbest.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class Means:
         stats, metric = corpus.need_stats()
         self.recipe, self.objective, self.threads = recipe, objective, threads
         self.x = standardised(corpus, recipe["names"], recipe["centre"], recipe["scale"])
+        self.shards = hypotheses(self.x, threads)
         self.mixture = mixture_of(self.x.shape[1], recipe["means"], recipe["variances"], recipe["priors"])
         self.kernel_weights = np.array([weights.get(f"kernel:{m}", 0.0) for m in range(len(self.mixture))])
         self.linear = corpus.features @ np.array([weights.get(name, 0.0) for name in corpus.feature_names])
@@ -90,7 +91,7 @@ class Means:
         with share_h = dJ / d score_h. (The paper prints these with a stray w and a slip of sign.)
         """
         mixture = GaussianMixture(means, self.mixture.variances, self.mixture.log_priors)
-        q = kernel_posteriors(mixture, self.x, self.recipe["top"], self.recipe["tolerance"], self.threads)
+        q = kernel_posteriors(mixture, self.shards, self.recipe["top"], self.recipe["tolerance"], self.threads)
         added = q @ self.kernel_weights
         scores = self.linear + added
         with using(executor_of(self.threads)):

@@ -48,11 +48,22 @@ class Climber(HeldShard):
         bounded = np.where(self.signs != 0, self.signs * np.abs(weights), weights)
         return np.where(self.free, bounded, self.given)
 
-    def copies(self, count: int) -> list[Climber]:
-        """So many of its own, each to be held by another worker; the same ones when asked again."""
-        made = self.room.setdefault("copies", [])
-        made.extend(replace(self, key=new_key(), room={}) for _ in range(count - len(made)))
-        return made[:count]
+    def lanes(self, most: int) -> list[Climber]:
+        """Copies of its own for workers in other processes, each as often as its worker has threads.
+
+        Made once, for at most so many climbs at a time.
+        """
+        if "lanes" not in self.room:
+            copies = [replace(self, key=new_key(), room={}) for _ in range(min(current().workers, most))]
+            widths = current().map(_width, copies)
+            lanes = [(number, place) for place, width in enumerate(widths) for number in range(width)]
+            self.room["lanes"] = [copies[place] for _, place in sorted(lanes)]
+        return self.room["lanes"][:most]
+
+
+def _width(climber: Climber) -> int:
+    """How many climbs a worker can make side by side."""
+    return 1 if climber.lines.alone else parallel.thread_count(None)
 
 
 def from_start(told: Told, job: tuple[int, Floats], climber: Climber) -> Point:
@@ -102,7 +113,7 @@ def all_climbs(
 def _elsewhere(
     function: Callable[[Any, Climber], Point], jobs: Sequence[Any], climber: Climber, tell: Callable[[], None]
 ) -> list[Point]:
-    """A worker is sent its own copy of the climber once, and job after job: the next one that nobody has begun."""
+    """A worker is sent its own copy of the climber once, and job after job: the next ones that nobody has begun."""
     executor, found, todo = current(), dict[int, Point](), iter(range(len(jobs)))
 
     def work(copy: Climber) -> None:
@@ -114,8 +125,9 @@ def _elsewhere(
             for _ in todo:  # after an error nothing more is begun
                 pass
 
-    copies = climber.copies(min(executor.workers, len(jobs)))
-    parallel.each(work, copies, len(copies) or None)
+    if jobs:
+        lanes = climber.lanes(len(jobs))
+        parallel.each(work, lanes, len(lanes))
     return [found[place] for place in range(len(jobs))]
 
 
