@@ -20,6 +20,7 @@ from nbest.lines.forests import lines_of
 from nbest.metrics import BLEU
 from nbest.objectives import Risk
 from nbest.testing import toy_forests, toy_lists
+from nbest.trainers.settings_grid import search
 from tests.compute.elsewhere import Elsewhere
 
 
@@ -65,6 +66,12 @@ def reestimated():
     return reestimate(KERNELS, lists(), Risk(lists().metric), weights, iterations=3)["means"]
 
 
+def grid_of_settings():
+    values = {"variance": [0.1, 1.0, 10.0], "iterations": [5, 50]}
+    model, rows = search(nbest.MaxLikelihood, values, lists(), lists())
+    return *weights_of(model), np.array([list(row.values()) for row in rows])
+
+
 MODEL = nbest.LogLinear({"first": 0.7, "second": -0.2, "third": 1.1})
 FOREST_MODEL = nbest.LogLinear(dict(zip(forests().feature_names, (0.7, -0.2, 1.1), strict=True)))
 PASSES = {
@@ -81,6 +88,13 @@ PASSES = {
     "cobleu": lambda: weights_of(nbest.TRAINERS["cobleu"](iterations=10).fit(forests())),
     "mert": lambda: weights_of(nbest.MERT(restarts=2, hops=1).fit(lists())),
     "mert of forests": lambda: weights_of(nbest.MERT(restarts=2, hops=1).fit(forests())),
+    "grid search": lambda: weights_of(nbest.GridSearch(points=5).fit(lists())),
+    "grid search, one feature at a time": lambda: weights_of(nbest.GridSearch(points=9, limit=10).fit(lists())),
+    "random search": lambda: weights_of(nbest.RandomSearch(trials=100).fit(lists())),
+    "pro": lambda: weights_of(nbest.PRO(rounds=2).fit(lists())),
+    "pro, sparse": lambda: weights_of(nbest.PRO(gamma=5, iterations=10).fit(lists(sparse=True), lists(sparse=True))),
+    "folds of risk": lambda: weights_of(nbest.MinRisk(t0=0.5, t1=0.25, iterations=5, folds=3).fit(lists())),
+    "grid of settings": lambda: grid_of_settings(),
     "kernels": lambda: GaussianKernels().fit_ml(lists(), 3)["means"],
     "posteriors of kernels": lambda: posteriors_of_kernels(),
     "re-estimation of kernels": lambda: reestimated(),

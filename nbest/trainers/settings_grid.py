@@ -11,7 +11,7 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, _known
 from nbest.compute import parallel
-from nbest.compute.executors import using
+from nbest.compute.executors import current, using
 from nbest.compute.forks import apart, can_fork
 from nbest.corpus.contract import Corpus
 from nbest.model.loglinear import LogLinear
@@ -49,8 +49,9 @@ def search(
         nonlocal best_here
         model = make_trainer(**settings).fit(corpus, heldout)
         reached, scores = sign * model.scores_["heldout"], {name: float(s) for name, s in model.scores_.items()}
+        kept = model if reached >= best_here else None  # several threads may be here
         best_here = max(best_here, reached)
-        return scores, reached, model if reached == best_here else None
+        return scores, reached, kept
 
     with using(executor_for(make_trainer(**combinations[0]))):
         found = _each(fit, combinations, _size(corpus) + _size(heldout), progress)
@@ -63,11 +64,12 @@ def _each(
     fit: Callable[[Any], Any], combinations: list[Any], size: int, progress: Callable[[int, int], None] | None
 ) -> list[Any]:
     """The first before the others, as they share what it leaves, such as compiled kernels and what corpora keep of
-    themselves; these side by side where there are cores, and memory for copies of features of this size."""
+    themselves; these side by side where there are cores or passes run elsewhere, and memory for copies of features of
+    this size."""
     tell = partial(parallel.counter(progress, len(combinations)), 1)
     found, most = [fit(combinations[0])], _MEMORY // (1 + _COPIES * size)
     tell()
-    if most > 1 and current_backend() is NUMBA and can_fork():
+    if most > 1 and current_backend() is NUMBA and (current().apart or can_fork()):
         return found + apart(fit, combinations[1:], told=tell, most=most)
     for settings in combinations[1:]:
         found.append(fit(settings))

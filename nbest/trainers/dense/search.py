@@ -13,7 +13,7 @@ from nbest.base.parameters import parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Floats
 from nbest.corpus import NBest
-from nbest.lines.choices import totals_of
+from nbest.lines.choices import Rows, row_shards, totals_of
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
 from nbest.trainers.differing import FLAT, flat
@@ -66,17 +66,17 @@ class GridSearch(Trainer):
                 yield weights
 
         count = self.points ** len(others)
-        best, value, worst = _best_of(problem, grid(), count, self.progress)
+        best, value, worst = _best_of(problem, _lists(problem), grid(), count, self.progress)
         return _result(problem, best, value, worst, message=f"tried all {count} points of the grid", tried=count)
 
     def _scan(self, problem: Problem[NBest], start: Floats, others: list[int]) -> Result:
         best, value, lowest, tried = start, -np.inf, np.inf, 0
-        idle = 0
+        idle, lists = 0, _lists(problem)
         while idle < len(others):
             for d in others:
                 line = np.repeat(best[None], self.points, axis=0)
                 line[:, d] = np.linspace(self.low, self.high, self.points)
-                found, score, worst = _best_of(problem, iter(line), self.points, None)
+                found, score, worst = _best_of(problem, lists, iter(line), self.points)
                 lowest = min(lowest, problem.sign * worst)
                 tried += self.points
                 gain = problem.sign * score > problem.sign * value if np.isfinite(value) else True
@@ -101,7 +101,7 @@ class RandomSearch(Trainer):
         problem = prepare(corpus, "RandomSearch", heldout)
         rng = generator(self.seed)
         drawn = (rng.uniform(-1.0, 1.0, len(problem.names)) for _ in range(self.trials))
-        best, value, worst = _best_of(problem, drawn, self.trials, self.progress)
+        best, value, worst = _best_of(problem, _lists(problem), drawn, self.trials, self.progress)
         self.result_ = _result(
             problem, best, value, worst, message=f"tried {self.trials} random points", tried=self.trials
         )
@@ -115,19 +115,23 @@ def _result(problem: Problem[NBest], best: Floats, value: float, worst: float, m
     return Result(best, value, "converged", message, tried)
 
 
+def _lists(problem: Problem[NBest]) -> list[Rows]:
+    return row_shards(np.ascontiguousarray(problem.corpus.features, np.float64), problem.corpus.offsets)
+
+
 def _best_of(
     problem: Problem[NBest],
+    lists: list[Rows],
     candidates: Iterator[Floats],
     count: int,
-    progress: Callable[[int, int], None] | None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Floats, float, float]:
     """The candidate (in scaled units) with the best metric, the first of equals, its metric, and the worst one's."""
     best, value, worst = np.zeros(len(problem.names)), -np.inf, np.inf
-    features = np.ascontiguousarray(problem.corpus.features, np.float64)
     for at in range(0, count, _BATCH):
         batch = np.array([next(candidates) for _ in range(min(_BATCH, count - at))])
         plain = np.stack([problem.plain(weights) for weights in batch])
-        totals = totals_of(features, problem.corpus.offsets, problem.stats, plain)
+        totals = totals_of(lists, problem.stats, plain)
         values = problem.sign * problem.metric.score(totals)
         if values.max() > value:
             best, value = batch[int(values.argmax())], float(values.max())
