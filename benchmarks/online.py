@@ -15,7 +15,7 @@ from nbest.metrics import CER
 from nbest.trainers.online.base import informative
 from nbest.trainers.online.mira import MIRA
 from nbest.trainers.online.perceptron import AveragedPerceptron
-from nbest.trainers.online.pro import PRO, logistic
+from nbest.trainers.online.pro import PRO, logistic, pair_shards
 from nbest.trainers.online.pro_pairs import Pairs, sample_pairs
 from nbest.trainers.sparse.base import SparseLists, sparse_lists
 
@@ -39,7 +39,7 @@ def main() -> None:
     pairs = sample_pairs(lists.losses, lists.offsets, rows, 0.0, 5000, 50, (1,))
     print(f"PRO: {len(pairs.better)} pairs drawn in {time.perf_counter() - begin:.2f} s", end="")
     begin = time.perf_counter()
-    logistic(lists.matrix, lists.base, lists.offsets, pairs, np.zeros(len(lists.names)))
+    logistic(pair_shards(lists.matrix, lists.base, lists.offsets, pairs), np.zeros(len(lists.names)))
     print(f", an evaluation in {time.perf_counter() - begin:.2f} s")
     for name, trainer in {**_ONLINE, "PRO": PRO()}.items():
         begin = time.perf_counter()
@@ -120,8 +120,8 @@ def _twins(corpus: NBest) -> None:
     print(f"{len(corpus)} lists: a perceptron round {ours * 1e3:.1f} ms, in Python {plain / ours:.0f} times slower")
     pairs = sample_pairs(lists.losses, lists.offsets, rows, 0.0, 5000, 50, (1,))
     values = np.random.default_rng(1).normal(size=len(lists.names)) / 10
-    arguments = lists.matrix, lists.base, lists.offsets, pairs, values
-    ours = min(_seconds(lambda: logistic(*arguments)) for _ in range(5))
+    shards = pair_shards(lists.matrix, lists.base, lists.offsets, pairs)
+    ours = min(_seconds(lambda: logistic(shards, values)) for _ in range(5))
     plain = _seconds(lambda: _python_logistic(lists, pairs, values))
     print(f"  an evaluation of PRO {ours * 1e3:.1f} ms, in Python {plain / ours:.0f} times slower")
 

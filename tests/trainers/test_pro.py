@@ -17,7 +17,7 @@ from nbest.corpus import NBest
 from nbest.metrics import BLEU
 from nbest.testing import check_trainer, toy_forests, toy_lists
 from nbest.trainers.online.base import informative
-from nbest.trainers.online.pro import PRO, logistic
+from nbest.trainers.online.pro import PRO, logistic, pair_shards
 from nbest.trainers.online.pro_pairs import Pairs, sample_pairs
 from nbest.trainers.sparse.base import SparseLists, sparse_lists
 from tests.trainers.test_perceptron import planted, share_left
@@ -94,8 +94,9 @@ def test_the_regression_by_finite_differences(size: float, seed: int) -> None:
     lists = sparse_lists(mixed(seed), "the test", dense=True)
     pairs = drawn(lists)
     values = size * np.random.default_rng(seed).normal(size=len(lists.names))
-    arguments = lists.matrix, lists.base, lists.offsets, pairs
-    value, gradient = logistic(*arguments, values)
+    shards = pair_shards(lists.matrix, lists.base, lists.offsets, pairs)
+    value, gradient = logistic(shards, values)
+    gradient = gradient.copy()  # the next call writes over it
     assert value == pytest.approx(plain(lists, pairs, values), rel=1e-12)
     for c in range(len(values)):
         shift = np.zeros(len(values))
@@ -104,7 +105,7 @@ def test_the_regression_by_finite_differences(size: float, seed: int) -> None:
         assert gradient[c] == pytest.approx(slope, rel=1e-6, abs=1e-6 * max(1.0, abs(value)))
     for threads in (1, 2, 3):
         with using(Threads(threads)):
-            again = logistic(*arguments, values)
+            again = logistic(shards, values)
         assert again[0] == value
         assert np.array_equal(again[1], gradient)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from nbest.base.errors import CapabilityError, ConvergenceWarning
 from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
-from nbest.compute.parallel import each, most
+from nbest.compute.executors import HeldShard, current
+from nbest.compute.parallel import most
 from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.lbfgs import lbfgs
@@ -145,13 +147,13 @@ class _PriorSearch:
     def _fit(self, pairs: Pairs, squares: Floats, variance: float, begin: Floats) -> Result:
         """The regression, in units of each column's curvature and for columns that differ in some pair only."""
         lists, trainer = self.lists, self.trainer
-        active, room = np.flatnonzero(squares), np.empty((_SHARDS, len(begin)))
+        active, shards = np.flatnonzero(squares), pair_shards(lists.matrix, lists.base, lists.offsets, pairs)
         units, weights = 1.0 / np.sqrt(_CURVATURE * squares[active] + 1.0 / variance), np.zeros(len(begin))
 
         def value(scaled: Floats) -> tuple[float, Floats]:
             own = units * scaled
             weights[active] = own
-            cost, gradient = logistic(lists.matrix, lists.base, lists.offsets, pairs, weights, room=room)
+            cost, gradient = logistic(shards, weights)
             return cost + float(own @ own) / (2 * variance), (gradient[active] + own / variance) * units
 
         found = lbfgs(value, begin[active] / units, iterations=trainer.iterations, tolerance=trainer.tolerance)
@@ -176,34 +178,50 @@ def _result(rounds: Rounds, values: Floats, best: dict[str, Any], label: str) ->
     )
 
 
-def logistic(
-    matrix: csr_array,
-    base: Floats,
-    offsets: Ints,
-    pairs: Pairs,
-    weights: Floats,
-    room: Floats | None = None,
-) -> tuple[float, Floats]:
+@dataclass
+class PairShard(HeldShard):
+    """Some segments: the rows of the matrix and the base scores of their hypotheses, and their pairs."""
+
+    offsets: Ints  # [N+1]
+    base: Floats  # [H]
+    rows: tuple[Ints, Ints, Floats]  # where they begin [H+1], columns and values
+    pairs: tuple[Ints, Ints, Ints]  # where those of a segment begin [N+1], better and worse
+
+
+def pair_shards(matrix: csr_array, base: Floats, offsets: Ints, pairs: Pairs) -> list[PairShard]:
+    """Segments in four shards with about as many pairs each, whoever sums them."""
+    cuts = np.searchsorted(pairs.offsets, pairs.offsets[-1] * np.arange(_SHARDS + 1) // _SHARDS)
+    cuts[0], cuts[-1] = 0, len(offsets) - 1
+    shards = []
+    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+        low, high = offsets[[first, last]]
+        begins, ends = matrix.indptr[low : high + 1], pairs.offsets[first : last + 1]
+        entries, own = slice(begins[0], begins[-1]), slice(ends[0], ends[-1])
+        rows = begins - begins[0], matrix.indices[entries], matrix.data[entries]
+        ordered = ends - ends[0], pairs.better[own] - low, pairs.worse[own] - low
+        shards.append(PairShard(offsets[first : last + 1] - low, base[low:high], rows, ordered))
+    return shards
+
+
+def logistic(shards: list[PairShard], weights: Floats) -> tuple[float, Floats]:
     """sum_p log(1 + exp(-(score_better - score_worse))), and its gradient; score = base + matrix . weights.
 
     One pass over the matrix: a list is scored, and its gradient added while its rows are still in the cache.
-    Segments are summed in four shards, whatever the number of threads, in `room` [4, C], which holds the gradient.
+    The gradient is written over by the next call.
     """
-    cuts = np.searchsorted(pairs.offsets, pairs.offsets[-1] * np.arange(_SHARDS + 1) // _SHARDS)
-    cuts[0], cuts[-1] = 0, len(offsets) - 1
-    gradients = np.empty((_SHARDS, len(weights))) if room is None else room
+    found = current().map(partial(_logistic_of, weights), shards)
+    gradient = found[0][1]
+    for _, more in found[1:]:
+        gradient += more
+    return float(sum(value for value, _ in found)), gradient
 
-    rows, ordered = (matrix.indptr, matrix.indices, matrix.data), (pairs.offsets, pairs.better, pairs.worse)
 
-    def work(shard: int) -> float:
-        gradients[shard] = 0.0
-        some = cuts[shard], cuts[shard + 1]
-        return _logistic(*some, (offsets, base, rows), ordered, weights, gradient=gradients[shard])
-
-    values = each(work, range(_SHARDS))
-    for gradient in gradients[1:]:
-        gradients[0] += gradient
-    return float(sum(values)), gradients[0]
+def _logistic_of(weights: Floats, shard: PairShard) -> tuple[float, Floats]:
+    gradient = shard.room.setdefault("gradient", np.empty(len(weights)))
+    gradient[:] = 0.0
+    lists = shard.offsets, shard.base, shard.rows
+    value = _logistic(0, len(shard.offsets) - 1, lists, shard.pairs, weights, gradient=gradient)
+    return value, gradient
 
 
 @kernel

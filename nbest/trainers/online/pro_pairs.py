@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy as np
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
+from nbest.compute.executors import current
 from nbest.compute.parallel import most, over_ranges
 from nbest.compute.segments import offsets_of
+from nbest.corpus.blocks import blocks
 from nbest.trainers.online.base import difference
 
 if TYPE_CHECKING:
@@ -63,15 +66,24 @@ def sample_pairs(
     segments_ = len(offsets) - 1
     streams = np.zeros(segments_, np.uint64)
     streams[rows] = generator(*seed).integers(1, 2**64, len(rows), np.uint64)
-    better, worse = np.empty((segments_, kept), np.int64), np.empty((segments_, kept), np.int64)
-    counts = np.zeros(segments_, np.int64)
+    parts = []
+    for first, last in blocks(segments_):
+        low, high = offsets[[first, last]]
+        parts.append((int(low), offsets[first : last + 1] - low, losses[low:high], streams[first:last]))
+    found = current().map(partial(_drawn, (least, draws, kept)), parts)
+    better, worse, counts = (np.concatenate(part) for part in zip(*found, strict=True))
+    return Pairs(better, worse, offsets_of(counts))
 
-    def work(low: int, high: int) -> None:
-        _sample(low, high, (offsets, losses, streams), (least, draws, kept), (better, worse, counts))
 
-    over_ranges(work, offsets)
+def _drawn(wanted: tuple[float, int, int], part: tuple[int, Ints, Floats, Ints]) -> tuple[Ints, Ints, Ints]:
+    """The pairs of some segments, better and worse, and how many each has."""
+    begin, offsets, losses, streams = part
+    count, kept = len(streams), wanted[2]
+    better, worse, counts = np.empty((count, kept), np.int64), np.empty((count, kept), np.int64), np.zeros(count, int)
+    lists, out = (offsets, losses, streams), (better, worse, counts)
+    over_ranges(lambda low, high: _sample(low, high, lists, wanted, out), offsets)
     taken = np.arange(kept) < counts[:, None]
-    return Pairs(better[taken], worse[taken], offsets_of(counts))
+    return begin + better[taken], begin + worse[taken], counts
 
 
 @kernel
