@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from nbest.corpus import NBest
 from nbest.formats.conllu import Sentence, read_conllu
 from nbest.metrics import BLEU
 from nbest.papers.run import Run
+from nbest.runs.lock import Lock
 from nbest.systems.translator.system import TranslatorTraining
 from nbest.systems.translator.train import Stages
 from nbest.systems.translator.translator import Translator
@@ -115,6 +118,21 @@ def arrays_of(path: Path, names: Sequence[str], step: str) -> dict[str, np.ndarr
 # base systems -------------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def to_train(folder: Path) -> Iterator[bool]:
+    """Whether a base system has to be trained here; other processes that want it wait until it is."""
+    manifest = folder / "manifest.json"
+    if manifest.is_file():
+        yield False
+        return
+    path = folder.with_name(f".{folder.name}.lock")
+    with Lock(path) as lock:
+        lock.wait(math.inf)
+        yield not manifest.is_file()
+        if manifest.is_file():
+            path.unlink(missing_ok=True)  # from now on nobody asks for it
+
+
 def translator_folder(run: Run, pair: str, count: int | None = None) -> Path:
     """Where the translator of a pair, trained on the first `count` sentences, is kept."""
     return run.base / (pair if count is None else f"{pair}-{count}")
@@ -128,9 +146,10 @@ def translator(
     It is kept as PAIR, or PAIR-COUNT, in `Run.base`; training that was cut off goes on where it stopped.
     """
     folder = translator_folder(run, pair, count)
-    if not (folder / "manifest.json").is_file():
-        run.say(f"training the translator {folder.name}")
-        _train(run, pair, folder, count, settings or TranslatorTraining())
+    with to_train(folder) as is_missing:
+        if is_missing:
+            run.say(f"training the translator {folder.name}")
+            _train(run, pair, folder, count, settings or TranslatorTraining())
     return Translator.load(folder)
 
 

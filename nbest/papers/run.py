@@ -3,19 +3,23 @@
 run.json          paper, size, seed, data, versions
 steps/NAME.json   the result of a step and the seconds it took
 work/             what steps leave for later ones: lists, models
-report.md, report.json, *.svg   written anew after every step
+report.md, report.json, *.svg   written anew after every step, by the process that began the run
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from nbest.base.errors import ParameterError
+from nbest.base.errors import ConvergenceWarning, ParameterError
 from nbest.base.folders import is_number
+from nbest.compute.executors import current, new_key
 from nbest.model.loglinear import versions
+from nbest.papers import paper as find_paper
 from nbest.papers.report import Report
 from nbest.runs import RunFolder, Step
 from nbest.runs.folder import make_folder
@@ -109,7 +113,8 @@ class Run:
     def reproduce(self, paper: Paper, *, resume: bool = False, only: Sequence[str] = ()) -> None:
         """Run the steps that have no result yet, in their order, and write the report after each.
 
-        `only`: names of steps, with * and ?.
+        `only`: names of steps, with * and ?. Where the current executor has processes of its own, they run steps that
+        do not need each other side by side.
         """
         steps = [_in_work(step) for step in paper.steps(self)]
         chosen = select(steps, only)
@@ -118,12 +123,54 @@ class Run:
         noted = {"data": str(self.data.resolve()), "systems": str(self.base.resolve()), "versions": versions()}
         with self.place.opened(settings, noted, resume=resume, say=self.say):
             make_folder(self.base, "--systems")
-            self.place.do_all(chosen, steps, say=self.say, after=lambda: self._report(paper, steps))
+
+            def after() -> None:
+                self._report(paper, steps)
+                if current().apart:  # else steps tell of themselves
+                    self.progress(sum(self.seconds(step.name) is not None for step in chosen), len(chosen))
+
+            self.place.do_all(chosen, steps, say=self.say, after=after, elsewhere=RunCopy.of(self, paper))
 
     def _report(self, paper: Paper, steps: Sequence[Step]) -> None:
         took = [{"name": step.name, "seconds": self.seconds(step.name)} for step in steps]
         head = {"paper": paper.name, "citation": paper.citation, "quick": self.quick, "seed": self.seed}
         paper.report(self).write(self.folder, {**head, "versions": versions(), "steps": took})
+
+
+@dataclass(frozen=True)
+class RunCopy:
+    """A run in a process that works for the one that began it: what makes it again there, and nothing that is open.
+
+    Steps that one process does share what they hold in memory, as they do where all are done by one.
+    """
+
+    paper: str
+    folder: Path
+    data: Path
+    systems: Path
+    quick: bool
+    seed: int
+    key: str  # of its own: what an earlier run held in memory is not that of this one
+
+    @classmethod
+    def of(cls, run: Run, paper: Paper) -> RunCopy:
+        """That of a run, whose workers may stand in other folders."""
+        places = (run.folder.absolute(), run.data.absolute(), run.base.absolute())
+        return cls(paper.name, *places, quick=run.quick, seed=run.seed, key=new_key())
+
+    def __call__(self, name: str) -> list[Warning]:
+        """Do the step of this name; its warnings."""
+        run, steps = _made_again(self)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            run.place.do_for_another(steps[name])
+        return [each.message for each in caught if isinstance(each.message, Warning)]
+
+
+@lru_cache(maxsize=1)
+def _made_again(copy: RunCopy) -> tuple[Run, dict[str, Step]]:
+    run = Run(copy.folder, copy.data, copy.quick, copy.seed, systems=copy.systems)
+    return run, {step.name: _in_work(step) for step in find_paper(copy.paper).steps(run)}
 
 
 def _in_work(step: Step) -> Step:

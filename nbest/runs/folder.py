@@ -22,6 +22,7 @@ from typing import Any
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.folders import is_number, replacing_directory
 from nbest.base.json_values import json_value
+from nbest.compute.executors import current
 from nbest.runs.lock import Lock
 from nbest.runs.records import (
     FILES,
@@ -35,9 +36,10 @@ from nbest.runs.records import (
     sums_of,
     write_record,
 )
-from nbest.runs.steps import Step, time_left
+from nbest.runs.side_by_side import Elsewhere, SideBySide
+from nbest.runs.steps import Say, Step, time_left
 
-Say = Callable[[str], None]
+_PATIENCE = 30.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -184,9 +186,9 @@ class RunFolder:
 
     # working -----------------------------------------------------------------------------------------------------
 
-    def do(self, step: Step) -> dict[str, Any]:
-        """What a step leaves, which is done unless it was."""
-        with self._at(step):
+    def do(self, step: Step, patience: float = 0.0) -> dict[str, Any]:
+        """What a step leaves, which is done unless it was; so many seconds are waited for who is at it."""
+        with self._at(step, patience):
             found = self.found(step)
             if found is None:
                 self._do(step)
@@ -194,12 +196,41 @@ class RunFolder:
         assert found is not None
         return found
 
-    def do_all(self, steps: Sequence[Step], every: Sequence[Step], *, say: Say, after: Callable[[], None]) -> None:
-        """Those of the steps that were not done, in their order, each announced with the time left; `after` each."""
+    def do_for_another(self, step: Step) -> dict[str, Any]:
+        """`do` in a process that works for the one that opened the run.
+
+        It has a part in the lock of the run, so nobody tidies away what it makes, even where the other one is gone.
+        Who was killed at this step may have children that hold its lock for another moment.
+        """
+        with Lock(self.path / self.lock) as lock:
+            lock.share()
+            return self.do(step, _PATIENCE)
+
+    def do_all(
+        self,
+        steps: Sequence[Step],
+        every: Sequence[Step],
+        *,
+        say: Say,
+        after: Callable[[], None],
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
+        """Those of the steps that were not done, each announced with the time left; `after` each.
+
+        They are done in their order, one after the other. `elsewhere` does the step of a name in any process
+        (`do_for_another`) and returns its warnings: where the current executor has processes of its own, these do
+        steps that do not need each other side by side.
+        """
         took = self.seconds(every)
         todo = [step for step in steps if step.name not in took]
-        say(f"{len(steps) - len(todo)} of {len(steps)} steps are done; about {time_left(every, todo, took)} left")
+        executor = current()
+        at_once = executor.workers if elsewhere is not None and executor.apart else 1
+        left = time_left(every, todo, took, at_once)
+        say(f"{len(steps) - len(todo)} of {len(steps)} steps are done; about {left} left")
         after()
+        if elsewhere is not None and executor.apart:
+            SideBySide(self.seconds, todo, every, say=say, after=after).run(executor, elsewhere)
+            return
         for number, step in enumerate(todo):
             left = time_left(every, todo[number:], self.seconds(every))
             say(f"step {number + 1} of {len(todo)}: {step.name} (about {left} left)")
@@ -207,14 +238,14 @@ class RunFolder:
             after()
 
     @contextmanager
-    def _at(self, step: Step) -> Iterator[None]:
+    def _at(self, step: Step, patience: float) -> Iterator[None]:
         """No two processes are at one step."""
         if not self.shared:
             yield
             return
         record = self.record(step.name)
         with Lock(record.with_name(f".{step.name}.lock")) as lock:
-            if not lock.take():
+            if not lock.wait(patience):
                 raise ParameterError(
                     f"another process is at the step {step.name!r} in {self.path}: {lock.holder()}; wait for it, or "
                     "choose other steps with --only"

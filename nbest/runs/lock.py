@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import time
 from pathlib import Path
 
 from nbest.base.errors import FormatError
@@ -15,6 +16,7 @@ except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
 
+_PAUSE = 0.1  # seconds between two tries
 _UNKNOWN = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 """Errors of file systems without locks."""
 
@@ -47,6 +49,13 @@ class Lock:
         self._file.write(f"{os.getpid()} on {socket.gethostname()}\n")
         self._file.flush()
         return True
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is held alone now, after that many seconds at most."""
+        end = time.monotonic() + seconds
+        while not (taken := self.take()) and time.monotonic() < end:
+            time.sleep(_PAUSE)
+        return taken
 
     def share(self) -> None:
         """Hold it together with others, once nobody holds it alone."""

@@ -16,6 +16,7 @@ from nbest.model.loglinear import load
 from nbest.papers import paper
 from nbest.papers.jagarlamudi.paper import PAPER, TREEBANKS, languages, steps
 from nbest.papers.run import Run
+from tests.papers.needs import check_needs
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::nbest.base.errors.ConvergenceWarning"
@@ -165,3 +166,7 @@ def test_what_is_missing_is_said(tmp_path: Path, folder: Path) -> None:
 
 def test_it_is_found_by_its_name() -> None:
     assert paper("jagarlamudi-2012") is PAPER
+
+
+def test_steps_need_what_they_say(tmp_path: Path, done: Run) -> None:
+    check_needs(done, PAPER, tmp_path)

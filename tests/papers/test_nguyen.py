@@ -18,6 +18,7 @@ from nbest.papers.nguyen.report import PAPER_TABLE, report
 from nbest.papers.nguyen.rows import jackknifed, lists_of, try_starts
 from nbest.papers.run import Run
 from nbest.systems.translator.phrases.table import pairs_of
+from tests.papers.needs import check_needs
 
 pytest.importorskip("sacremoses")
 
@@ -163,3 +164,7 @@ def test_a_fold_left_out_is_not_known(finished: Run) -> None:
             without_fold(system, folder, rows)
     finally:
         (folder / "work" / "elsewhere").rename(folder / "work" / "links.txt")
+
+
+def test_steps_need_what_they_say(tmp_path: Path, finished: Run) -> None:
+    check_needs(finished, PAPER, tmp_path)

@@ -21,6 +21,7 @@ from nbest.papers.pauls.report import METHODS, PAIRS
 from nbest.papers.pauls.tuning import Pair, best_of
 from nbest.papers.run import Run
 from nbest.systems.translator.translator import Translator
+from tests.papers.needs import check_needs
 from tests.systems.test_translator import corpus
 
 pytest.importorskip("sacremoses")
@@ -163,3 +164,7 @@ def test_what_is_missing_is_said(tmp_path: Path, folder: Path) -> None:
 
 def test_it_is_found_by_its_name() -> None:
     assert paper("pauls-2009") is PAPER
+
+
+def test_steps_need_what_they_say(tmp_path: Path, done: Run) -> None:
+    check_needs(done, PAPER, tmp_path)

@@ -16,6 +16,7 @@ from nbest.papers.run import Run
 from nbest.papers.smith_eisner.paper import LARGE, METHODS, PAPER, PARSING, TREEBANKS
 from nbest.papers.smith_eisner.report import NAMES
 from nbest.papers.smith_eisner.tasks import _sentences
+from tests.papers.needs import check_needs
 from tests.systems.test_translator import corpus
 
 pytest.importorskip("sacremoses")
@@ -165,3 +166,7 @@ def test_the_full_run_has_all_tasks(tmp_path: Path) -> None:
     for pair in ("fi-en", "fr-en", "de-en"):
         assert {f"{pair}-{name}" for name in METHODS} | {f"{pair}-large-{name}" for name in LARGE} <= set(names)
     assert {f"{language}-{name}" for language in TREEBANKS for name in PARSING} <= set(names)
+
+
+def test_steps_need_what_they_say(tmp_path: Path, done: Run) -> None:
+    check_needs(done, PAPER, tmp_path)

@@ -21,6 +21,7 @@ from nbest.papers.yuan import text
 from nbest.papers.yuan.lists import Kana
 from nbest.systems.converter.converter import Converter
 from nbest.systems.converter.text import ReadSentence
+from tests.papers.needs import check_needs
 
 pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
 
@@ -263,3 +264,7 @@ def test_documents_are_never_divided(tmp_path: Path) -> None:
         kinds = [{sentence.text for sentence in part} for part in (parts.test, parts.dev, parts.train)]
         assert [len(part) for part in (parts.test, parts.dev, parts.train)] == [20, 20, 50]
         assert sum(map(len, kinds)) == len(set.union(*kinds))
+
+
+def test_steps_need_what_they_say(tmp_path: Path, done: Run) -> None:
+    check_needs(done, PAPER, tmp_path)

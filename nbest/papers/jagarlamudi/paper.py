@@ -46,16 +46,19 @@ def steps(run: Run) -> list[Step]:
         code = language.code
         minutes = dict.fromkeys(_MINUTES[code], 0.1) if run.quick else _MINUTES[code]
         lists = tuple(f"{code}-{part}.jsonl.gz" for part in PARTS)
-        found.append(Step(f"{code}-lists", language.make_lists, 0.3, makes=lists))
+        found.append(Step(f"{code}-lists", language.make_lists, 0.3, makes=lists, needs=()))
+        made, softened = (f"{code}-lists",), (f"{code}-softened",)
         for features in ("pairs", "ngrams", "both"):
             for name, regularised in (("boosting", False), ("regularised", True)):
                 work = partial(language.boosting, features, regularised=regularised)
-                found.append(Step(f"{code}-{name}-{features}", work, 0.1 if run.quick else 0.5))
-        found += [Step(f"{code}-{kind}", partial(language.lowdim, kind), minutes[kind]) for kind in KINDS]
-        found.append(Step(f"{code}-stacked", language.stacked, 0.2))
+                found.append(Step(f"{code}-{name}-{features}", work, 0.1 if run.quick else 0.5, needs=made))
+        for kind in KINDS:
+            needs = softened if kind == "discriminative" else made
+            found.append(Step(f"{code}-{kind}", partial(language.lowdim, kind), minutes[kind], needs=needs))
+        found.append(Step(f"{code}-stacked", language.stacked, 0.2, needs=softened))
         for setting in ("tau", "lam"):
             name = f"curve-{setting}"
-            found.append(Step(f"{code}-{name}", partial(language.curve, setting), minutes[name]))
+            found.append(Step(f"{code}-{name}", partial(language.curve, setting), minutes[name], needs=softened))
     return found
 
 

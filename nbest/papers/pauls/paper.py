@@ -14,34 +14,36 @@ from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
 from nbest.papers.data import TOKENISING
 from nbest.papers.pauls.report import METHODS, PAIRS, report
-from nbest.papers.pauls.tuning import Pair
+from nbest.papers.pauls.tuning import COMPARED, Pair
 from nbest.papers.run import Paper, Run
 from nbest.runs import Step
 from nbest.studies.consensus import consensus
 from nbest.studies.path import path
 
-_WORK: dict[str, tuple[Callable[[Pair], dict[str, Any]], float, float]] = {
-    "default": (Pair.default, 1.5, 0.1),
-    "mert-lists": (Pair.mert_lists, 4.0, 0.3),
-    "mert-forests": (Pair.mert_forests, 3.0, 0.3),
-    "cobleu": (Pair.cobleu, 3.0, 0.2),
-    "mert-cobleu": (Pair.mert_cobleu, 2.5, 0.2),
-    "cobleu-annealed": (Pair.cobleu_annealed, 3.5, 0.2),
+_WORK: dict[str, tuple[Callable[[Pair], dict[str, Any]], float, float, str]] = {
+    "default": (Pair.default, 1.5, 0.1, "translator"),
+    "mert-lists": (Pair.mert_lists, 4.0, 0.3, "default"),
+    "mert-forests": (Pair.mert_forests, 3.0, 0.3, COMPARED),
+    "cobleu": (Pair.cobleu, 3.0, 0.2, COMPARED),
+    "mert-cobleu": (Pair.mert_cobleu, 2.5, 0.2, COMPARED),
+    "cobleu-annealed": (Pair.cobleu_annealed, 3.5, 0.2, COMPARED),
 }
-"""Methods with what runs them and their minutes, in a full run and in a quick one."""
+"""Methods with what runs them, their minutes, in a full run and in a quick one, and the step that they need."""
 _TEXTS = ("Once on a rhyme", "Once upon a rhyme", "Once upon a time")
 
 
 def steps(run: Run) -> list[Step]:
     """The worked example; for each pair the translator, each method, and the paths of training."""
-    found = [Step("example", example, 0.1)]
+    found = [Step("example", example, 0.1, needs=())]
     for name in PAIRS:
         pair = Pair(run, name)
-        found.append(Step(f"{name}-translator", partial(_sizes, pair), 0.5 if run.quick else 8.0, TOKENISING))
+        found.append(Step(f"{name}-translator", partial(_sizes, pair), 0.5 if run.quick else 8.0, TOKENISING, needs=()))
         for method in METHODS:
-            work, full, quick = _WORK[method]
-            found.append(Step(f"{name}-{method}", partial(work, pair), quick if run.quick else full, TOKENISING))
-        found.append(Step(f"{name}-path", partial(_path, pair), 0.3 if run.quick else 10.0))
+            work, full, quick, needed = _WORK[method]
+            minutes, needs = quick if run.quick else full, (f"{name}-{needed}",)
+            found.append(Step(f"{name}-{method}", partial(work, pair), minutes, TOKENISING, needs=needs))
+        needs = (f"{name}-default",)
+        found.append(Step(f"{name}-path", partial(_path, pair), 0.3 if run.quick else 10.0, needs=needs))
     return found
 
 

@@ -76,27 +76,32 @@ PARSING = {
 def _steps(run: Run) -> list[Step]:
     steps: list[Step] = []
     for pair in PAIRS[:1] if run.quick else PAIRS:
-        slow = 1.0 if pair == "fi-en" else 6.0
-        steps.append(Step(f"{pair}-translator", partial(train_translator, run, pair), run.size(5, 1), TOKENISING))
-        for name in METHODS:
-            minutes = slow * run.size(10, 2) / 10
-            steps.append(Step(f"{pair}-{name}", partial(_tuned, run, pair, name), minutes, TOKENISING))
-        steps.append(Step(f"{pair}-tests", partial(_compared, run, pair, tuple(METHODS)), 0.2))
-        steps.append(Step(f"{pair}-figures", partial(_figures, run, pair), 0.5, TOKENISING))
+        train = partial(train_translator, run, pair)
+        steps.append(Step(f"{pair}-translator", train, run.size(5, 1), TOKENISING, needs=()))
+        steps += _tuning(run, pair, tuple(METHODS), (1.0 if pair == "fi-en" else 6.0) * run.size(10, 2) / 10)
+        risk = (f"{pair}-risk",)
+        steps.append(Step(f"{pair}-figures", partial(_figures, run, pair), 0.5, TOKENISING, needs=risk))
     for language in ("sl",) if run.quick else TREEBANKS:
-        steps.append(Step(f"{language}-parser", partial(train_experts, run, language), run.size(5, 1)))
-        for name in PARSING:
-            steps.append(Step(f"{language}-{name}", partial(_tuned, run, language, name), run.size(2, 1) / 2))
-        steps.append(Step(f"{language}-tests", partial(_compared, run, language, tuple(PARSING)), 0.1))
+        steps.append(Step(f"{language}-parser", partial(train_experts, run, language), run.size(5, 1), needs=()))
+        steps += _tuning(run, language, tuple(PARSING), run.size(2, 1) / 2)
     if not run.quick:
         for pair in PAIRS:
-            slow = 8.0 if pair == "fi-en" else 40.0
-            for name in LARGE:
-                work = partial(_tuned, run, pair, name, large=True)
-                steps.append(Step(f"{pair}-large-{name}", work, slow, TOKENISING))
-            names = tuple(f"large-{name}" for name in LARGE)
-            steps.append(Step(f"{pair}-large-tests", partial(_compared, run, pair, names), 0.2))
+            steps += _tuning(run, pair, LARGE, 8.0 if pair == "fi-en" else 40.0, large=True)
     return steps
+
+
+def _tuning(run: Run, task: str, methods: tuple[str, ...], minutes: float, *, large: bool = False) -> list[Step]:
+    """The methods on a task, which need its base system, and the tests of all pairs of them."""
+    is_parsing = task in TREEBANKS
+    packages, base = ((), (f"{task}-parser",)) if is_parsing else (TOKENISING, (f"{task}-translator",))
+    names = tuple(f"large-{name}" if large else name for name in methods)
+    steps = [
+        Step(f"{task}-{name}", partial(_tuned, run, task, method, large=large), minutes, packages, needs=base)
+        for name, method in zip(names, methods, strict=True)
+    ]
+    tests, tuned = partial(_compared, run, task, names), tuple(step.name for step in steps)
+    end = f"{task}-large-tests" if large else f"{task}-tests"
+    return [*steps, Step(end, tests, 0.1 if is_parsing else 0.2, needs=tuned)]
 
 
 # tuning -------------------------------------------------------------------------------------------------------------

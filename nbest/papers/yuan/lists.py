@@ -20,6 +20,7 @@ from nbest.decisions import first, oracle
 from nbest.features import apply_recipes, fit_recipes
 from nbest.formats import read, write
 from nbest.metrics import CER
+from nbest.papers.data import to_train
 from nbest.papers.run import Run
 from nbest.papers.yuan import text
 from nbest.papers.yuan.text import Parts
@@ -129,9 +130,10 @@ class Kana:
         """The converter of a set, trained unless the run's systems have it already."""
         count = self._converted(name)
         folder = self.run.base / f"news-{count}-seed-{self.run.seed}"
-        if not (folder / "manifest.json").is_file():
-            self.run.say(f"training the converter {folder.name}")
-            save(self.fit(self.news.train[:count]), folder)
+        with to_train(folder) as is_missing:
+            if is_missing:
+                self.run.say(f"training the converter {folder.name}")
+                save(self.fit(self.news.train[:count]), folder)
         return Converter.load(folder)
 
     def train_converter(self, name: str) -> dict[str, Any]:

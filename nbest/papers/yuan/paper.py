@@ -16,6 +16,8 @@ _QUICK_MINUTES = 0.1
 _DECODING = {"disjoint": 0.4, "jackknife": 0.6, "tanaka": 0.5, "aozora": 2.0, "jsquad": 1.2}  # minutes of a part
 _HELD = {"disjoint": 0.3, "jackknife": 0.3, "tanaka": 0.1, "aozora": 0.4, "jsquad": 0.3}
 _TUNING = {"msr": 1.2, "msr2": 1.2, "boosting": 0.4, "penalised": 0.5, "perceptron": 0.3, "mira": 0.8, "pro": 0.6}
+_DATA = ("data",)  # data that are missing are missed there, before anything else begins
+_CONVERTER = ("jackknife-converter",)  # of all news
 
 
 def steps(run: Run) -> list[Step]:
@@ -25,22 +27,27 @@ def steps(run: Run) -> list[Step]:
     def minutes(full: float) -> float:
         return _QUICK_MINUTES if run.quick else full
 
-    out = [Step("data", kana.count, minutes(0.3))]
+    out = [Step("data", kana.count, minutes(0.3), needs=())]
     for name in NEWS:
-        out.append(Step(f"{name}-converter", partial(kana.train_converter, name), minutes(0.2)))
+        train = partial(kana.train_converter, name)
+        out.append(Step(f"{name}-converter", train, minutes(0.2), needs=_DATA))
         out += _lists(kana, name, minutes)
         if name == "jackknife":
-            out += [Step(gold, partial(kana.gold_lists, gold), minutes(0.5)) for gold in GOLD]
+            out += [Step(gold, partial(kana.gold_lists, gold), minutes(0.5), needs=_CONVERTER) for gold in GOLD]
         for method in METHODS:
-            out.append(Step(f"{name}-{method}", partial(tune, kana, name, method), minutes(_TUNING[method])))
-        out.append(Step(f"{name}-pairs", partial(compare, kana, name), minutes(0.2)))
+            work, needs = partial(tune, kana, name, method), _lists_of(name)
+            out.append(Step(f"{name}-{method}", work, minutes(_TUNING[method]), needs=needs))
+        tuned = (f"{name}-test", *(f"{name}-{method}" for method in METHODS))
+        out.append(Step(f"{name}-pairs", partial(compare, kana, name), minutes(0.2), needs=tuned))
     out += _studies(kana, "jackknife", minutes)
     for name, sizes in kana.sizes.adapt.items():
         out += _lists(kana, name, minutes)
         for size in sizes:
-            cost = minutes(0.3 if size <= 8000 else 2.5)
-            out.append(Step(f"{name}-{size}-li", partial(interpolate, kana, name, size), minutes(0.4)))
-            out.append(Step(f"{name}-{size}-rerank", partial(adapt, kana, name, size), cost))
+            cost, li = minutes(0.3 if size <= 8000 else 2.5), f"{name}-{size}-li"
+            work = partial(interpolate, kana, name, size)
+            out.append(Step(li, work, minutes(0.4), needs=(*_DATA, f"{name}-test")))
+            needs = (*_DATA, *_lists_of(name), li)
+            out.append(Step(f"{name}-{size}-rerank", partial(adapt, kana, name, size), cost, needs=needs))
         if name == "tanaka":
             out += _studies(kana, name, minutes)
     return out
@@ -50,17 +57,30 @@ Minutes = Callable[[float], float]
 
 
 def _lists(kana: Kana, name: str, minutes: Minutes) -> list[Step]:
-    """The steps that make the lists of a set."""
+    """The steps that make the lists of a set; a fold of the news trains a converter of its own."""
+    converter = (f"{name}-converter",) if name in NEWS else _CONVERTER
     held = [
-        Step(f"{name}-{part}", partial(kana.held_lists, name, part), minutes(_HELD[name])) for part in ("dev", "test")
+        Step(f"{name}-{part}", partial(kana.held_lists, name, part), minutes(_HELD[name]), needs=converter)
+        for part in ("dev", "test")
     ]
-    parts = range(kana.sizes.parts[name])
-    cost = minutes(_DECODING[name])
-    return held + [Step(f"{name}-train-{number}", partial(kana.train_lists, name, number), cost) for number in parts]
+    needs, cost = _DATA if name == "jackknife" else converter, minutes(_DECODING[name])
+    return held + [
+        Step(f"{name}-train-{number}", partial(kana.train_lists, name, number), cost, needs=needs)
+        for number in range(kana.sizes.parts[name])
+    ]
+
+
+def _lists_of(name: str) -> tuple[str, ...]:
+    """The steps that leave the lists of a set."""
+    return (f"{name}-train-*", f"{name}-dev", f"{name}-test", *(GOLD if name == "jackknife" else ()))
 
 
 def _studies(kana: Kana, name: str, minutes: Minutes) -> list[Step]:
-    return [Step(f"alpha-{name}-{method}", partial(study, kana, name, method), minutes(1.0)) for method in STUDIED]
+    needs = (*_DATA, *_lists_of(name))
+    return [
+        Step(f"alpha-{name}-{method}", partial(study, kana, name, method), minutes(1.0), needs=needs)
+        for method in STUDIED
+    ]
 
 
 PAPER = Paper(
