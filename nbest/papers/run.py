@@ -8,14 +8,13 @@ report.md, report.json, *.svg   written anew after every step, by the process th
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from nbest.base.errors import ConvergenceWarning, ParameterError
+from nbest.base.errors import ParameterError
 from nbest.base.folders import is_number
 from nbest.compute.executors import current, new_key
 from nbest.model.loglinear import versions
@@ -158,13 +157,10 @@ class RunCopy:
         places = (run.folder.absolute(), run.data.absolute(), run.base.absolute())
         return cls(paper.name, *places, quick=run.quick, seed=run.seed, key=new_key())
 
-    def __call__(self, name: str) -> list[Warning]:
-        """Do the step of this name; its warnings."""
+    def __call__(self, name: str) -> None:
+        """Do the step of this name."""
         run, steps = _made_again(self)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
-            run.place.do_for_another(steps[name])
-        return [each.message for each in caught if isinstance(each.message, Warning)]
+        run.place.do_for_another(steps[name])
 
 
 @lru_cache(maxsize=1)

@@ -218,8 +218,8 @@ class RunFolder:
         """Those of the steps that were not done, each announced with the time left; `after` each.
 
         They are done in their order, one after the other. `elsewhere` does the step of a name in any process
-        (`do_for_another`) and returns its warnings: where the current executor has processes of its own, these do
-        steps that do not need each other side by side.
+        (`do_for_another`): where the current executor has processes of its own, these do steps that do not need each
+        other side by side.
         """
         took = self.seconds(every)
         todo = [step for step in steps if step.name not in took]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
 from threading import Thread
@@ -11,8 +10,8 @@ from nbest.base.errors import NbestError
 from nbest.compute.executors import Executor
 from nbest.runs.steps import Say, Step, all_needs, chains, duration, time_left
 
-Elsewhere = Callable[[str], list[Warning]]
-"""Does the step of a name on a worker; its warnings."""
+Elsewhere = Callable[[str], None]
+"""Does the step of a name on a worker."""
 Seconds = Callable[[Sequence[Step]], Mapping[str, float]]
 
 
@@ -33,7 +32,7 @@ class SideBySide:
         self.waiting = sorted(todo, key=lambda step: -ahead[step.name])
         self.running: list[Step] = []
         self.errors: list[Exception] = []
-        self.ended: SimpleQueue[tuple[Step, list[Warning] | BaseException]] = SimpleQueue()
+        self.ended: SimpleQueue[tuple[Step, BaseException | None]] = SimpleQueue()
 
     def run(self, executor: Executor, function: Elsewhere) -> None:
         """Do them all; `function` does the step of a name on a worker."""
@@ -65,24 +64,22 @@ class SideBySide:
         self.running.append(step)
 
         def work() -> None:
+            failed = None
             try:
-                (outcome,) = executor.map(function, [step.name])
+                executor.map(function, [step.name])
             except BaseException as error:  # it is raised by the thread that waits
-                self.ended.put((step, error))
-            else:
-                self.ended.put((step, outcome))
+                failed = error
+            self.ended.put((step, failed))
 
         Thread(target=work, name=step.name, daemon=True).start()  # a daemon: nobody waits for it after Ctrl-C
 
     def _wait(self) -> None:
         """Until a step ends."""
-        step, outcome = self.ended.get()
+        step, failed = self.ended.get()
         self.running.remove(step)
         try:
-            if isinstance(outcome, BaseException):
-                raise _named(outcome, step)
-            for warning in outcome:
-                warnings.warn(warning, stacklevel=2)
+            if failed is not None:
+                raise _named(failed, step)
             took = self.seconds([step]).get(step.name)
             done = "done" if took is None else f"done in {duration(took)}"
             self.say(f"{step.name}: {done}; {len(self.running)} at work, {len(self.waiting)} to begin")

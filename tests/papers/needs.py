@@ -17,6 +17,8 @@ from nbest.papers.run import Paper, Run, RunCopy
 from nbest.runs.folder import make_folder
 from nbest.runs.steps import all_needs
 
+_OF_LOOPS = ("decoded.json", "trained.json", "curve.jsonl", "loop.json", "report.md")
+"""Files with seconds in them."""
 _seen: list[str] | None = None
 
 
@@ -76,14 +78,18 @@ def done_in_any_order(run: Run, paper: Paper, seed: int) -> list[str]:
 def timeless(value: Any) -> Any:
     """A result without the seconds that anything took."""
     if isinstance(value, dict):
-        return {key: timeless(each) for key, each in value.items() if key != "seconds"}
+        return {key: timeless(each) for key, each in value.items() if not key.endswith("seconds")}
     return [timeless(each) for each in value] if isinstance(value, list) else value
 
 
 def records(run: Run) -> dict[str, Any]:
-    """What the steps of a run found, and the names of the files that they left."""
+    """What the steps of a run found, and the files that they left with their sums, unless seconds are in them."""
     found = {path.stem: json.loads(path.read_text()) for path in sorted((run.folder / "steps").glob("*.json"))}
-    return {name: (timeless(each["result"]), sorted(each.get("files", ()))) for name, each in found.items()}
+    return {name: (timeless(each["result"]), _sums(each.get("files", {}))) for name, each in found.items()}
+
+
+def _sums(files: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if Path(name).name in _OF_LOOPS else sums for name, sums in files.items()}
 
 
 def check_needs(done: Run, paper: Paper, folder: Path, seed: int = 1) -> None:
