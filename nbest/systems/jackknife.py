@@ -4,13 +4,17 @@ test lists."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.randomness import generator
 from nbest.base.types import Ints
+from nbest.compute.executors import current
+from nbest.compute.parallel import counter
 from nbest.corpus import NBest
 from nbest.corpus.operations import join
 from nbest.systems.base import Training
@@ -44,7 +48,8 @@ def jackknife(
     seed: int = 1,
     progress: Callable[[int, int], Any] | None = None,
 ) -> NBest:
-    """Lists of all items, in their order: fold after fold, `decode(other items, items of the fold)`.
+    """Lists of all items, in their order: fold after fold, `decode(other items, items of the fold)`; side by side where
+    the executor has workers of its own.
 
     A reranker trained on lists that its base system decoded from its own training data would trust that system's
     features too much. Nguyen, Mahajan & He (2007), section 4.2: base models are trained on 9/10 and decode the tenth,
@@ -55,21 +60,44 @@ def jackknife(
     of `decode` is passed on with a note that names the fold; `progress(done, folds)` is called after each.
     Cost: `folds` trainings of the base system; each item is decoded once.
     """
+    tests = [test for _, test in fold_indices(len(items), folds, shuffle=shuffle, seed=seed)]
+    work = _FoldWork(items, decode, folds)
     parts: list[NBest] = []
-    places: list[Ints] = []
     seen: dict[str, int] = {}
-    for number, (train, test) in enumerate(fold_indices(len(items), folds, shuffle=shuffle, seed=seed), 1):
-        try:
-            found = decode([items[i] for i in train], [items[i] for i in test])
-        except Exception as error:
-            error.add_note(f"in fold {number} of {folds} of jackknife")
-            raise
-        _check(found, len(test), number, parts, seen)
+    tell = counter(progress, folds)
+    for number, found in enumerate(_each_fold(work, tests, tell), 1):
+        _check(found, len(tests[number - 1]), number, parts, seen)
         parts.append(found.only_features(parts[0].feature_names) if parts else found)
-        places.append(test)
-        if progress is not None:
-            progress(number, folds)
-    return join(parts).select(np.argsort(np.concatenate(places)))
+    return join(parts).select(np.argsort(np.concatenate(tests)))
+
+
+def _each_fold(work: _FoldWork[Any], tests: Sequence[Ints], tell: Callable[[int], Any]) -> Iterator[NBest]:
+    """What is found for each fold: by all workers where the executor has some, else one after the other."""
+    folds = list(enumerate(tests, 1))
+    if current().apart:
+        yield from current().map(work, folds, tell)
+        return
+    for fold in folds:
+        yield work(fold)
+        tell(1)  # when what was found has been checked
+
+
+@dataclass(frozen=True)
+class _FoldWork(Generic[Item]):
+    """What is done for a fold, given its number and which items it decodes."""
+
+    items: Sequence[Item]
+    decode: Decode[Item]
+    folds: int
+
+    def __call__(self, fold: tuple[int, Ints]) -> NBest:
+        number, test = fold
+        train = np.setdiff1d(np.arange(len(self.items)), test, assume_unique=True)
+        try:
+            return self.decode([self.items[i] for i in train], [self.items[i] for i in test])
+        except Exception as error:
+            error.add_note(f"in fold {number} of {self.folds} of jackknife")
+            raise
 
 
 def jackknifed_lists(
@@ -77,12 +105,20 @@ def jackknifed_lists(
     progress: Callable[[int, int], Any] | None = None,
 ) -> NBest:  # fmt: skip
     """The k best hypotheses of each item by a system of the other folds; references are those that items carry."""
-
-    def decode(train: Sequence[tuple[int, Any]], test: Sequence[tuple[int, Any]]) -> NBest:
-        system = training.fit([item for _, item in train], threads=threads)
-        return system.lists([item for _, item in test], k, ids=[str(i) for i, _ in test], threads=threads)
-
+    decode = partial(_fitted, training, k, None if current().apart else threads)
     return jackknife(list(enumerate(items)), decode, folds, progress=progress)
+
+
+def _fitted(
+    training: Training[Any],
+    k: int,
+    threads: int | None,
+    train: Sequence[tuple[int, Any]],
+    test: Sequence[tuple[int, Any]],
+) -> NBest:
+    """Lists of some items, by a system of others."""
+    system = training.fit([item for _, item in train], threads=threads)
+    return system.lists([item for _, item in test], k, ids=[str(i) for i, _ in test], threads=threads)
 
 
 def _check(found: Any, size: int, fold: int, parts: Sequence[NBest], seen: dict[str, int]) -> None:

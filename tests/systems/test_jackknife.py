@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from nbest.base.errors import ParameterError
+from nbest.compute.executors import using
 from nbest.compute.segments import offsets_of
 from nbest.corpus import NBest, Texts
 from nbest.metrics import WER
 from nbest.model.loglinear import LogLinear
-from nbest.systems.jackknife import fold_indices, jackknife
+from nbest.systems.jackknife import fold_indices, jackknife, jackknifed_lists
 from nbest.testing import toy_lists
+from nbest.testing.tiny_systems import tiny_system
 from nbest.trainers import MaxLikelihood
+from tests.compute.elsewhere import Elsewhere
 
 # folds -----------------------------------------------------------------------------------------------------------
 
@@ -139,6 +142,74 @@ def test_progress():
     calls = []
     jackknife(range(23), lookup(CORPUS), 4, progress=lambda done, of: calls.append((done, of)))
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+# on workers ------------------------------------------------------------------------------------------------------
+
+
+def chosen(train, test):
+    return CORPUS.select(list(test))
+
+
+def remembers(train, test):
+    """Features that depend on what was trained on."""
+    part = CORPUS.select(list(test))
+    return replace(part, features=part.features + np.sum(train) + len(train) / 7)
+
+
+def breaks(train, test):
+    if 6 in test:
+        raise ZeroDivisionError("the base system broke")
+    return CORPUS.select(list(test))
+
+
+def too_few(train, test):
+    return CORPUS.select(list(test)[: -1 if 6 in test else None])
+
+
+@pytest.mark.parametrize("decode", [chosen, remembers])
+@pytest.mark.parametrize("folds", [2, 5, 23])
+def test_workers_find_the_same(decode, folds):
+    here = jackknife(range(23), decode, folds, shuffle=True, seed=3)
+    calls = []
+    with using(Elsewhere(2)) as executor:
+        there = jackknife(
+            range(23), decode, folds, shuffle=True, seed=3, progress=lambda done, of: calls.append((done, of))
+        )
+    assert executor.passes == 1
+    assert there == here
+    assert calls == [(done, folds) for done in range(1, folds + 1)]
+
+
+def test_systems_on_workers():
+    tiny = tiny_system("tagger")
+    items = [each for each in tiny.inputs if not isinstance(each, tuple)]
+    here = jackknifed_lists(tiny.training, items, 3, 2, threads=1)
+    with using(Elsewhere(2)):
+        assert jackknifed_lists(tiny.training, items, 3, 2, threads=1) == here
+
+
+def test_workers_name_the_fold():
+    with using(Elsewhere(2)), pytest.raises(ZeroDivisionError) as caught:
+        jackknife(range(23), breaks, 4)
+    assert caught.value.__notes__ == ["in fold 2 of 4 of jackknife"]
+    with (
+        using(Elsewhere(2)),
+        pytest.raises(ParameterError, match=r"fold 2 of jackknife: decode must return .* 6, got 5"),
+    ):
+        jackknife(range(23), too_few, 4)
+
+
+def test_a_wrong_fold_is_seen_before_the_next_is_begun():
+    begun = []
+
+    def decode(train, test):
+        begun.append(1)
+        return None
+
+    with pytest.raises(ParameterError, match="fold 1 of jackknife"):
+        jackknife(range(23), decode, 4)
+    assert len(begun) == 1
 
 
 # complaints ------------------------------------------------------------------------------------------------------
