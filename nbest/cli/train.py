@@ -14,11 +14,12 @@ from nbest.cli.systems import all_of, command_of, group, taken
 
 if TYPE_CHECKING:
     from nbest.cli.console import Console
+    from nbest.corpus import NBest
     from nbest.systems.base import Data, Lists, Training
 
 
 def _command(name: str, kind: type[Training[Any]]) -> Callable[..., None]:
-    hint, default = (str, MISSING) if kind.lists is None else (str | None, None)
+    hint, default = (str, MISSING) if kind.lists is None or kind.lists.needs_system else (str | None, None)
     output = Parameter(name, "output", hint, default, kind.place, flags=("--output", "-o"))
     options = [output, *all_of(kind.data, kind, kind.lists)]
     return command_of(kind.__doc__, options, lambda given: _run(kind, given), reports=kind.reports)
@@ -50,7 +51,10 @@ def _run(kind: type[Training[Any]], given: dict[str, Any]) -> None:
         if as_json:
             print_json({"output": output, **found})
     if lists is not None and lists.lists is not None:
-        _write_lists(console, training, items, lists, given["threads"])
+        with console.progress("jackknife") as update:
+            begin, how = time.perf_counter(), {"folder": output, "threads": given["threads"], "progress": update}
+            made = training.jackknifed(data, lists, items, **how)
+        _write_lists(console, training, made, lists.lists, begin)
 
 
 def _items(lists: Lists, training: Training[Any], data: Any) -> Sequence[Any]:
@@ -66,21 +70,13 @@ def _items(lists: Lists, training: Training[Any], data: Any) -> Sequence[Any]:
     return items
 
 
-def _write_lists(
-    console: Console, training: Training[Any], items: Sequence[Any], lists: Lists, threads: int | None
-) -> None:
+def _write_lists(console: Console, training: Training[Any], found: NBest, target: str, begin: float) -> None:
     from nbest.cli.targets import format_of_lists
     from nbest.decisions import first, oracle
     from nbest.formats import write
-    from nbest.metrics import METRICS
-    from nbest.systems.jackknife import jackknifed_lists
 
-    begin, target = time.perf_counter(), lists.lists
-    assert target is not None
-    with console.progress("jackknife") as update:
-        found = jackknifed_lists(training, items, lists.k, lists.folds, threads=threads, progress=update)
     write(found, target, format_of_lists(target))
-    metric = METRICS[training.metric]()
+    metric = training.measure()
     measured = found.with_metric(metric)
     shown, best = (measured.score(choice) for choice in (first(None, measured), oracle(measured)))
     console.say(

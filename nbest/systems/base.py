@@ -20,6 +20,7 @@ from nbest.base.parameters import check, parameter, parameters_of
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests, NBest
+    from nbest.corpus.metric import Metric
     from nbest.formats.conllu import Sentence
 
 Progress = Callable[[int, int], None]
@@ -79,6 +80,8 @@ class Data:
 class Lists:
     """Training lists for a reranker, made by systems that have not seen their segments."""
 
+    needs_system: ClassVar[bool] = False  # whether they are made from the trained folder
+
     lists: str | None = parameter(None, "Training lists to write, by systems that have not seen them.")
     folds: int = parameter(10, "Parts for --lists: each is decoded by a system of the others.", least=2)
     k: int = parameter(200, "Hypotheses a list.", least=1)
@@ -87,6 +90,24 @@ class Lists:
         """Complain where there is nothing to make."""
         if output is None and self.lists is None:
             raise ParameterError("nothing to make: name a directory (-o), or training lists (--lists)")
+
+
+@dataclass(frozen=True)
+class JackknifedLists(Lists):
+    """Lists that are asked for by the number of parts."""
+
+    folds: int | None = parameter(  # type: ignore[assignment]
+        None, "Parts for --lists: each is decoded by a system of the others.", flags=("--jackknife",)
+    )
+    lists: str | None = parameter(None, "Training lists to write, with --jackknife.")
+
+    def check(self, output: str | None) -> None:
+        """Complain where there is nothing to make, or not enough is said."""
+        super().check(output)
+        if (self.folds is None) != (self.lists is None):
+            raise ParameterError("--jackknife and --lists go together: how many parts, and where the lists go")
+        if self.folds is not None and self.folds < 2:
+            raise ParameterError(f"--jackknife must be at least 2, got {self.folds}")
 
 
 @dataclass(frozen=True)
@@ -194,6 +215,27 @@ class Training(ABC, Generic[D]):
     def fit(self, items: Sequence[Any], *, threads: int | None = None) -> System:
         """A system of these items, for `lists`."""
         raise NotImplementedError
+
+    def jackknifed(
+        self,
+        data: D,
+        asked: Any,
+        items: Sequence[Any],
+        *,
+        folder: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NBest:
+        """The `lists` that are asked for: of each item, by a system of the other folds."""
+        from nbest.systems.jackknife import jackknifed_lists
+
+        return jackknifed_lists(self, items, asked.k, asked.folds, threads=threads, progress=progress)
+
+    def measure(self) -> Metric:
+        """What lists are measured by."""
+        from nbest.metrics import METRICS
+
+        return METRICS[self.metric]()
 
 
 # decoding ---------------------------------------------------------------------------------------------------------

@@ -49,6 +49,34 @@ def test_train_tune_decode(run: Run, folder: Path) -> None:
     assert raw.out.splitlines()[0].endswith(" .")
 
 
+def test_jackknifed_lists(run: Run, folder: Path) -> None:
+    train = ("train", "translator", "train.fr", "train.en", "-l", "fr-en", "--lm-order", "2", "-o", "fr-en")
+    lists = ("--jackknife", "2", "--lists", "train.jsonl", "--k", "5", "--fold-sentences", "6", "--beam", "10")
+    ran = run(*train, *lists)
+    assert ran.code == 0, ran.err
+    assert "train.jsonl: 12 lists" in ran.err
+    assert "bleu of the first" in ran.err.lower()
+    found = nbest.read("train.jsonl")
+    assert found.references is not None
+    assert found.lengths.max() <= 5
+    assert [int(name) < 150 for name in found.ids] == [True] * 6 + [False] * 6
+    again = run(*train, *lists)  # all was done before
+    assert again.code == 0, again.err
+    assert nbest.read("train.jsonl") == found
+    ran = run("tune", "train.jsonl", "--metric", "bleu", "--tokenize", "none", "--method", "risk", "-o", "model.json")
+    assert ran.code == 0, ran.err
+    for words, message in (
+        ((*train, "--jackknife", "2"), "go together"),
+        ((*train, "--lists", "x.jsonl"), "go together"),
+        ((*train, "--jackknife", "1", "--lists", "x.jsonl"), "at least 2"),
+        ((*train, "--jackknife", "900", "--lists", "x.jsonl"), "at most the number of sentences, 300"),
+        ((*train[:6], *lists), "--output"),
+    ):
+        ran = run(*words)
+        assert ran.code == 2
+        assert message in ran.err
+
+
 def test_what_is_wrong_is_said(run: Run, folder: Path) -> None:
     for words, message in (
         (("train", "translator", "train.fr", "dev.en", "-l", "fr-en", "-o", "x"), "lines and"),

@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import ConvergenceWarning, ParameterError
-from nbest.base.files import read_lines
-from nbest.base.types import Ints
-from nbest.compute.segments import offsets_of, rows_of
-from nbest.corpus import NBest, Texts, Words, intern, merge
+from nbest.base.errors import ConvergenceWarning
+from nbest.compute.segments import offsets_of
+from nbest.corpus import NBest, merge
 from nbest.forests.kbest import kbest
 from nbest.formats import write
-from nbest.lm.estimate import KneserNey
 from nbest.loop import Inputs, Loop
 from nbest.loop.folder import Folder
 from nbest.model.loglinear import LogLinear
@@ -26,10 +23,7 @@ from nbest.papers.data import BLEU_OF_TOKENS, arrays_of, parallel, short, transl
 from nbest.papers.run import Run
 from nbest.systems.decoder import SystemDecoder
 from nbest.systems.jackknife import fold_indices
-from nbest.systems.translator.alignment.links import Links, read_links
-from nbest.systems.translator.phrases.extract import extract_phrases
-from nbest.systems.translator.phrases.score import score_phrases
-from nbest.systems.translator.train import settings_of
+from nbest.systems.translator.folds import without_fold
 from nbest.systems.translator.translator import Translator
 from nbest.trainers import SoftBLEU
 from nbest.trainers.sharpness import spread
@@ -187,37 +181,6 @@ def decode_fold(run: Run, pair: str, number: int) -> dict[str, Any]:
     found = decoded(run, other, *few, name=f"fold{number}", weights=tuned(run, pair), k=sizes.fold_k)
     keep(run, pair, f"fold-{number}", found)
     return {"segments": len(found), "hypotheses": found.hypotheses, "phrase pairs": len(other.table)}
-
-
-def without_fold(system: Translator, folder: Path, rows: Ints, threads: int | None = None) -> Translator:
-    """The translator of a folder with a phrase table and a language model of only these rows of its training texts.
-
-    The word alignment and the truecasers of the whole texts are kept. Cost: two to three minutes for 157,000 rows.
-    """
-    work = folder / "work"
-    missing = next((name for name in ("source.txt", "target.txt", "links.txt") if not (work / name).is_file()), None)
-    if missing is not None:
-        raise ParameterError(f"{work} has no {missing}, which folds need; train the translator {folder.name} again")
-    settings = settings_of(folder)
-    lines = [read_lines(work / f"{side}.txt") for side in ("source", "target")]
-    ((source,), source_words), ((target,), target_words) = (intern(Texts.of(side)) for side in lines)
-    links = read_links(work / "links.txt", source, target)
-    counts = extract_phrases(
-        _rows(source, rows), _rows(target, rows), _links(links, rows), longest=settings.longest, threads=threads
-    )
-    table = score_phrases(counts, source_words, target_words, options=settings.options, threads=threads)
-    kept = [lines[1][i] for i in rows if lines[1][i]]
-    return replace(system, table=table, lm=KneserNey(settings.lm_order).fit(Texts.of(kept)))
-
-
-def _rows(words: Words, rows: Ints) -> Words:
-    places, offsets = rows_of(words.offsets, rows)
-    return Words(offsets, words.ids[places])
-
-
-def _links(links: Links, rows: Ints) -> Links:
-    places, offsets = rows_of(links.offsets, rows)
-    return Links(offsets, links.source[places], links.target[places])
 
 
 # lists on disk --------------------------------------------------------------------------------------------------

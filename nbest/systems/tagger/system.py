@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nbest.base.errors import ParameterError
 from nbest.base.parameters import parameter
-from nbest.systems.base import SILENT, Decoding, Listener, Lists, Training
+from nbest.systems.base import SILENT, Decoding, JackknifedLists, Listener, Lists, Training
 from nbest.systems.treebanks import Treebanks
 
 if TYPE_CHECKING:
@@ -19,22 +18,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TaggerLists(Lists):
+class TaggerLists(JackknifedLists):
     """Lists of tag sequences."""
 
-    folds: int | None = parameter(  # type: ignore[assignment]
+    folds: int | None = parameter(
         None, "Parts for --lists: each is tagged by a tagger of the others.", flags=("--jackknife",)
     )
-    lists: str | None = parameter(None, "Training lists to write, with --jackknife.")
     k: int = parameter(10, "Tag sequences a list.", least=1)
-
-    def check(self, output: str | None) -> None:
-        """Complain where there is nothing to make, or not enough is said."""
-        super().check(output)
-        if (self.folds is None) != (self.lists is None):
-            raise ParameterError("--jackknife and --lists go together: how many parts, and where the lists go")
-        if self.folds is not None and self.folds < 2:
-            raise ParameterError(f"--jackknife must be at least 2, got {self.folds}")
 
 
 @dataclass(frozen=True)

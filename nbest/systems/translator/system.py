@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nbest.base.errors import ParameterError
 from nbest.base.parameters import parameter
-from nbest.systems.base import SILENT, Data, Decoding, Listener, Search, TextDecoding, Training
+from nbest.systems.base import (
+    SILENT,
+    Data,
+    Decoding,
+    JackknifedLists,
+    Listener,
+    Lists,
+    Progress,
+    Search,
+    TextDecoding,
+    Training,
+)
 
 if TYPE_CHECKING:
+    from nbest.corpus import NBest
+    from nbest.corpus.metric import Metric
     from nbest.systems.translator.translator import Translator
 
 
@@ -30,6 +44,12 @@ class ParallelText(Data):
         """All files."""
         return [self.source, self.target, *(self.lm_text or ())]
 
+    def absolute(self) -> ParallelText:
+        """The same files by their whole paths, for processes that run elsewhere."""
+        more = None if self.lm_text is None else [str(Path(path).absolute()) for path in self.lm_text]
+        source, target = (str(Path(path).absolute()) for path in (self.source, self.target))
+        return replace(self, source=source, target=target, lm_text=more)
+
     def codes(self) -> tuple[str, str]:
         """Of the source and the target language."""
         first, dash, second = self.languages.partition("-")
@@ -46,6 +66,28 @@ class ParallelText(Data):
             raise ParameterError("training reads its texts more than once; they cannot come from standard input (-)")
         for path in self.paths():
             need_rereadable(path, "training reads its texts more than once")
+
+
+@dataclass(frozen=True)
+class TranslatorLists(JackknifedLists):
+    """Lists of translations of training sentences, by translators without their part: the word alignment and the
+    casing of all texts are kept, phrases and language model are of the other parts."""
+
+    needs_system: ClassVar[bool] = True
+
+    folds: int | None = parameter(
+        None, "Parts for --lists: each is translated by a translator of the others.", flags=("--jackknife",)
+    )
+    k: int = parameter(100, "Lists: how many distinct translations.", least=1)
+    fold_sentences: int = parameter(1000, "Lists of each part, of sentences evenly spread over it.", least=1)
+    fold_words: int = parameter(40, "Most words of such a sentence, each side.", least=1)
+    beam: int = parameter(100, "Lists: nodes a span.", least=1)
+
+    @property
+    def parts(self) -> int:
+        """How many folds."""
+        assert self.folds is not None
+        return self.folds
 
 
 @dataclass(frozen=True)
@@ -97,13 +139,16 @@ class TranslatorTraining(Training[ParallelText]):
     """Train a phrase-based translator: tokens, language model, word alignment, phrase table.
 
     A run that was stopped goes on after the last stage that was finished; with the same texts and settings there is
-    nothing to do.
+    nothing to do. With --jackknife it goes on with training lists for a reranker: some sentences of each part of the
+    texts, by a translator whose phrases and language model are of the other parts; each part is kept when it is done.
 
     [bold]Examples[/bold]
 
       nbest train translator train.fr train.en --languages fr-en -o fr-en
 
       nbest train translator train.es.xz train.en.xz -l es-en --lm-text news.en.gz --lm-order 3 -o es-en
+
+      nbest train translator train.fr train.en -l fr-en -o fr-en --jackknife 10 --lists train.jsonl.gz --k 100
     """
 
     form: ClassVar[str] = "nbest-translator/1"
@@ -115,6 +160,8 @@ class TranslatorTraining(Training[ParallelText]):
         "lm.nlm",
         "phrases/manifest.json",
     )
+    lists: ClassVar[type[Lists] | None] = TranslatorLists
+    metric: ClassVar[str] = "bleu"
     search: ClassVar[type[Search]] = TranslatorSearch
     decoding: ClassVar[type[Decoding] | None] = Translating
 
@@ -162,6 +209,34 @@ class TranslatorTraining(Training[ParallelText]):
         did = ", ".join(stages.done) or "nothing: all stages were done before"
         listener.say(f"{folder}: did {did}; {len(Translator.load(place).table)} phrase pairs; {_since(begin)}")
         return {}
+
+    def items(self, data: ParallelText) -> list[tuple[str, str]]:
+        """The sentence pairs."""
+        from nbest.systems.translator.train import read_sides
+
+        return list(zip(*read_sides(data.source, data.target), strict=True))
+
+    def jackknifed(
+        self,
+        data: ParallelText,
+        asked: TranslatorLists,
+        items: Sequence[Any],
+        *,
+        folder: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NBest:
+        """Lists of some sentences of each fold, by the translator of a folder without that fold."""
+        from nbest.systems.translator.folds import FoldLists
+
+        assert folder is not None
+        return FoldLists(Path(folder).absolute(), data.absolute(), asked, threads).all_folds(progress)
+
+    def measure(self) -> Metric:
+        """BLEU of tokens."""
+        from nbest.metrics import BLEU
+
+        return BLEU(tokenize="none")
 
     @classmethod
     def load(cls, folder: str | Path) -> Translator:

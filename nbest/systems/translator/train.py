@@ -52,6 +52,24 @@ def settings_of(folder: Path) -> TranslatorTraining:
         raise FormatError(folder / MANIFEST, None, f"its settings are not those of a translator: {error}") from None
 
 
+def read_sides(source: str, target: str) -> tuple[list[str], list[str]]:
+    """Both sides of a parallel text, as many lines each."""
+    sides = read_lines(source), read_lines(target)
+    if len(sides[0]) != len(sides[1]):
+        what = f"has {len(sides[1])} lines and {source} has {len(sides[0])}"
+        raise FormatError(target, None, f"{what}; line i of one must translate line i of the other")
+    if not sides[0]:
+        raise FormatError(source, None, "the file is empty; expected one sentence a line")
+    return sides
+
+
+def further_lines(paths: Sequence[str], language: str, case: Truecaser) -> list[str]:
+    """Tokens of further texts for a language model."""
+    tokeniser = Tokeniser(language)
+    found = [tokens for path in paths for tokens in tokeniser.tokenise(read_lines(path)) if tokens]
+    return [" ".join(case.apply(tokens)) for tokens in found]
+
+
 @dataclass
 class Stages:
     """One run: source and target texts, one sentence a line, into a directory.
@@ -127,16 +145,7 @@ class Stages:
     # stages ------------------------------------------------------------------------------------------------------
 
     def _tokens(self) -> None:
-        raw = [read_lines(path) for path in (self.source_path, self.target_path)]
-        if len(raw[0]) != len(raw[1]):
-            raise FormatError(
-                self.target_path,
-                None,
-                f"has {len(raw[1])} lines and {self.source_path} has {len(raw[0])}; line i of one must translate line "
-                "i of the other",
-            )
-        if not raw[0]:
-            raise FormatError(self.source_path, None, "the file is empty; expected one sentence a line")
+        raw = read_sides(self.source_path, self.target_path)
         for side, language, lines in (("source", self.source, raw[0]), ("target", self.target, raw[1])):
             sentences = Tokeniser(language).tokenise(lines, self._tell(f"{side} tokens"))
             case = Truecaser.train(sentences)
@@ -147,9 +156,7 @@ class Stages:
     def _lm(self) -> None:
         lines = [line for line in read_lines(self.work / "target.txt") if line]
         if self.more_target:
-            tokeniser, case = Tokeniser(self.target), Truecaser.load(self.folder / "target.truecase.json")
-            for path in self.more_target:
-                lines += [" ".join(case.apply(tokens)) for tokens in tokeniser.tokenise(read_lines(path)) if tokens]
+            lines += further_lines(self.more_target, self.target, Truecaser.load(self.folder / "target.truecase.json"))
         model = KneserNey(self.settings.lm_order).fit(Texts.of(lines), self._tell("language model"))
         save_lm(model, self.folder / "lm.nlm")
 
