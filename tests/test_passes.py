@@ -19,6 +19,7 @@ from nbest.features.standardise import corpus_scale, within_scale
 from nbest.lines.forests import lines_of
 from nbest.metrics import BLEU
 from nbest.objectives import Risk
+from nbest.studies.starts import starts
 from nbest.testing import toy_forests, toy_lists
 from nbest.trainers.settings_grid import search
 from tests.compute.elsewhere import Elsewhere
@@ -95,6 +96,7 @@ PASSES = {
     "pro, sparse": lambda: weights_of(nbest.PRO(gamma=5, iterations=10).fit(lists(sparse=True), lists(sparse=True))),
     "folds of risk": lambda: weights_of(nbest.MinRisk(t0=0.5, t1=0.25, iterations=5, folds=3).fit(lists())),
     "grid of settings": lambda: grid_of_settings(),
+    "study of starts": lambda: starts(lists(), methods=("mert",), count=4).values("mert"),
     "kernels": lambda: GaussianKernels().fit_ml(lists(), 3)["means"],
     "posteriors of kernels": lambda: posteriors_of_kernels(),
     "re-estimation of kernels": lambda: reestimated(),

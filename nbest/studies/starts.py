@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.randomness import generator
 from nbest.base.types import Floats
 from nbest.compute import parallel
+from nbest.compute.executors import executor_of
 from nbest.corpus import NBest
 from nbest.features import corpus_scale, within_scale
 from nbest.model.loglinear import LogLinear
@@ -89,18 +91,10 @@ def starts(
     scale = scale[scale > 0]
     corners = _corners(len(names), count, seed)
     options = {name: {**ONE_START.get(name, {}), **(settings or {}).get(name, {})} for name in methods}
-    done = 0
-
-    def job(numbered: tuple[int, Floats]) -> list[dict[str, Any]]:
-        nonlocal done
-        found = _from_corner(corpus, *numbered, names=names, scale=scale, options=options, seed=seed)
-        done += 1
-        if progress is not None:
-            progress(done, len(corners))
-        return found
-
-    with counting_failures("runs"):  # starts are independent: each runs in one thread
-        found = parallel.each(job, list(enumerate(corners)), threads)
+    executor, tell = executor_of(threads), parallel.counter(progress, len(corners))
+    job = partial(_from_corner, corpus, names=names, scale=scale, options=options, seed=seed)
+    with counting_failures("runs"):  # starts are independent: each runs in one thread, here or elsewhere
+        found = executor.map(job, list(enumerate(corners)), tell)
     kept = {"methods": list(methods), "starts": len(corners), "corners": 2 ** len(names), "feature": feature}
     more = {"settings": dict(settings or {}), "seed": seed}
     return Starts(**about(corpus), settings={**kept, **more}, rows=tuple(row for part in found for row in part))
@@ -108,14 +102,15 @@ def starts(
 
 def _from_corner(
     corpus: NBest,
-    number: int,
-    signs: Floats,
+    numbered: tuple[int, Floats],
+    *,
     names: Sequence[str],
     scale: Floats,
     options: Mapping[str, Mapping[str, Any]],
     seed: int,
 ) -> list[dict[str, Any]]:
     """The rows of one start: before training, then after each method."""
+    number, signs = numbered
     start = dict(zip(names, (signs / scale).tolist(), strict=True))
     corner = dict(zip(names, signs.astype(int).tolist(), strict=True))
     begun = corpus.score(LogLinear(start, versions={}).predict(corpus))
