@@ -28,6 +28,7 @@ FURTHER = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 _FAMILIES = {
     "add": "nbest.features",
+    "engine": "nbest.executors",
     "decision": "nbest.decisions",
     "format": "nbest.formats",
     "gain": "nbest.metrics",
@@ -92,12 +93,12 @@ def function_of(
     """A function with these parameters, as typer reads it; `run` gets what was given."""
 
     def command(**given: Any) -> None:
-        if given.get("threads") is None:
+        if all(given.get(name) is None for name in ("threads", "engine", "workers")):
             run(given)
             return
-        from nbest.compute.executors import executor_of, using
+        from nbest.cli.engines import working
 
-        with using(executor_of(given["threads"])):
+        with working(given):
             run(given)
 
     options = [_option(each) for each in parameters]
@@ -194,6 +195,18 @@ class ThreadsOption:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EngineOption(ThreadsOption):
+    """Threads of this process, or workers of a cluster."""
+
+    engine: str | None = parameter(
+        None, "Workers of a cluster: ray (started here), ray://host:port, ray:host:port; see docs/scale.md."
+    )
+    workers: int | None = parameter(
+        None, "With --engine: how many (default: all it has room for); --threads are those of each.", least=1
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Quiet:
     """Whether to be quiet."""
 
@@ -207,5 +220,5 @@ class AsJson:
     as_json: bool = parameter(False, "Results as JSON on stdout.", flags=("--json",))
 
 
-_LAST = (MetricOptions, ScoresColumn, ScoresFile, FormatOption, ThreadsOption, Quiet, AsJson)
+_LAST = (MetricOptions, ScoresColumn, ScoresFile, FormatOption, EngineOption, ThreadsOption, Quiet, AsJson)
 """Options that stand last, in this order."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from nbest.base.errors import ConvergenceWarning, shortened, visible
 from nbest.base.json_values import json_value
+from nbest.compute.executors import current
 from nbest.report.page import SCORE, Table
 from nbest.report.terminal import show
 
@@ -113,14 +114,19 @@ class _Bar:
             self.bar = Progress(*columns, console=Rich(stderr=True), transient=True)
             self.bar.start()
             self.task = self.bar.add_task(self.what, total=total)
-        self.bar.update(self.task, completed=done, total=total)
+        self.bar.update(self.task, completed=done, total=total, description=self._described())
 
     def _line(self, done: int, total: int) -> None:
         """In a log file or pipe: a line now and then."""
         now = time.monotonic()
         if now - self.said >= _BETWEEN and done < total:
-            print(f"{self.what}: {done} of {total}", file=sys.stderr, flush=True)
+            print(f"{self._described()}: {done} of {total}", file=sys.stderr, flush=True)
             self.said = now
+
+    def _described(self) -> str:
+        """What is done, and by whom where an executor says so."""
+        status = getattr(current(), "status", "")
+        return f"{self.what} ({status})" if status else self.what
 
     def close(self) -> None:
         if self.bar is not None:

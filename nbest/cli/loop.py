@@ -9,7 +9,7 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.ThreadsOption, c.Quiet, c.AsJson):
+class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.EngineOption, c.Quiet, c.AsJson):
     """Decode with the current weights, add the new candidates, tune on all of them, and again, until nothing is new.
 
     Each round is on disk before the next begins: the same command with --resume goes on after any stop and ends with

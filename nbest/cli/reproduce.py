@@ -10,7 +10,7 @@ from nbest.papers import PAPERS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduce(c.ThreadsOption, c.Quiet):
+class Reproduce(c.EngineOption, c.Quiet):
     """Run a paper's experiments: tables beside the paper's own numbers, figures as pictures, and what differs.
 
     The directory gets report.md, report.json and the pictures, all written anew after every step. A run that was

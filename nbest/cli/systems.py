@@ -51,7 +51,7 @@ def command_of(
     """
     public = sorted((each for each in parameters if each.public), key=_is_option)
     shown_ones = [replace(each, rule=replace(each.rule, most=None), help=_help_of(each)) for each in public]
-    last = [each for kind in (c.ThreadsOption, c.Quiet, c.AsJson)[: 3 if reports else 2] for each in all_of(kind)]
+    last = [each for kind in (c.EngineOption, c.Quiet, c.AsJson)[: 3 if reports else 2] for each in all_of(kind)]
     return c.function_of(doc, [*shown_ones, *last], run)
 
 

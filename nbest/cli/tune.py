@@ -9,7 +9,7 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tune(c.References, c.MetricOptions, c.ScoresFile, c.FormatOption, c.ThreadsOption, c.Quiet, c.AsJson):
+class Tune(c.References, c.MetricOptions, c.ScoresFile, c.FormatOption, c.EngineOption, c.Quiet, c.AsJson):
     """Learn how to weigh the features of candidate lists or forests, so that the chosen outputs are best by a metric.
 
     mert, and risk and cobleu for BLEU, train on all derivations of a forest (lattices, hypergraphs); other methods and

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 
 import pytest
@@ -12,6 +13,7 @@ ray = pytest.importorskip("ray", reason="needs the extra ray: pip install 'nbest
 from nbest.compute.ray_executor import Ray  # noqa: E402
 from nbest.testing import check_executor  # noqa: E402
 
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own
 
 
