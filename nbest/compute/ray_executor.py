@@ -47,7 +47,7 @@ class Ray:
     say       told of workers that are lost
 
     A shard is sent once and stays with its worker. Results are those of one thread, to the bit. Shards of a worker that
-    is lost go to others and the pass is done again for them; a shard whose worker is lost three times in one pass is a
+    is lost go to others and the pass is done again for them; a shard that by itself ends three workers is a
     `WorkerError`. In another process it is `Threads`.
     """
 
@@ -152,7 +152,16 @@ def _connected(address: str | None) -> tuple[Any, bool]:
     finally:
         if main and before is not None:
             signal.signal(signal.SIGTERM, before)  # which Ray has made its own
+    _hush()
     return ray, True
+
+
+def _hush() -> None:
+    """Let Ray not print long messages on standard output when a worker is lost, whatever it was told."""
+    from ray._private import worker
+
+    if hasattr(worker, "_worker_logs_enabled"):
+        worker._worker_logs_enabled = False
 
 
 class _Call(NamedTuple):
@@ -320,7 +329,7 @@ class _Pass:
     def _lost(self, places: list[int], error: Exception) -> None:
         """Items whose worker is lost are done again, each by itself; one that ends every worker is an error."""
         for place in places:
-            self.lost[place] += 1
+            self.lost[place] += len(places) == 1  # of several it may be another one's fault
             if self.lost[place] >= _TRIES:
                 what, why = f"part {place + 1} of {len(self.shards)}", first_line(error)
                 raise WorkerError(

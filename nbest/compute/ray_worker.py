@@ -59,8 +59,9 @@ class Worker:
         warnings.showwarning = _note  # type: ignore[assignment]
 
     def hello(self) -> dict[str, Any]:
-        """Who it is."""
-        return {"host": socket.gethostname(), "process": os.getpid(), "versions": versions()}
+        """Who it is, and how many shards it holds."""
+        own = {"host": socket.gethostname(), "process": os.getpid(), "shards": len(self.shards)}
+        return {**own, "versions": versions()}
 
     def work(self, function: Message, items: list[Item], forget: list[str]) -> bytes:
         """The outcomes of a function on all items, pickled; shards of these keys are not met again."""

@@ -1,0 +1,41 @@
+"""Who runs the passes of a command: `--engine`, `--workers` and `--threads`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from nbest.base.errors import ParameterError
+from nbest.cli.console import Console
+from nbest.compute.executors import EXECUTORS, Executor, executor_of, using
+
+
+@contextmanager
+def working(given: dict[str, Any]) -> Iterator[None]:
+    """The executor that options ask for, while a command runs; with an engine, threads are those of each worker."""
+    engine, workers = given.get("engine"), given.get("workers")
+    if engine is None:
+        if workers is not None:
+            raise ParameterError("--workers is for --engine ray; threads of this process are --threads")
+        with using(executor_of(given["threads"])):
+            yield
+        return
+    executor = _made(engine, workers, given["threads"], Console(quiet=bool(given.get("quiet"))))
+    given["threads"] = None  # inside of the workers
+    try:
+        with using(executor):
+            yield
+    finally:
+        executor.close()
+
+
+def _made(engine: str, workers: int | None, threads: int | None, console: Console) -> Executor:
+    name, _, address = engine.partition(":")
+    kind = EXECUTORS.look_up(name)
+    if name in ("serial", "threads"):
+        if workers is not None or address:
+            raise ParameterError(f"--engine {name} has no workers and no address; --threads says how many threads")
+        return kind() if name == "serial" else kind(threads)
+    address = engine if address.startswith("//") else address
+    return kind(address or None, workers=workers, cores=threads, say=console.say)
