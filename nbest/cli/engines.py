@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
+from nbest.base.ending import cleaning_up
 from nbest.base.errors import ParameterError
 from nbest.cli.console import Console
 from nbest.compute.executors import EXECUTORS, Executor, executor_of, using
@@ -23,11 +24,8 @@ def working(given: dict[str, Any]) -> Iterator[None]:
         return
     executor = _made(engine, workers, given["threads"], Console(quiet=bool(given.get("quiet"))))
     given["threads"] = None  # inside of the workers
-    try:
-        with using(executor):
-            yield
-    finally:
-        executor.close()
+    with cleaning_up(), closing(executor), using(executor):
+        yield
 
 
 def _made(engine: str, workers: int | None, threads: int | None, console: Console) -> Executor:
