@@ -78,7 +78,10 @@ def part_of(array: Any) -> FilePart | None:
     if root is None or root.path is None or not array.flags.c_contiguous or array.size == 0:
         return None
     begin = _address(array) - _address(np.frombuffer(root, np.uint8))
-    return FilePart(str(root.path), root.stamp, begin, array.shape, array.dtype.str, root.writeable, root.finite)
+    return FilePart(
+        str(root.path), root.stamp, begin, array.shape,
+        kind=array.dtype.str, writeable=root.writeable, finite=root.finite,
+    )  # fmt: skip
 
 
 def mapped_part(part: FilePart) -> Any:

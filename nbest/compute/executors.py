@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from nbest.base.registry import Registry
 from nbest.compute import parallel
+from nbest.compute.blas import ONE_BLAS_THREAD
 
 R = TypeVar("R")
 _numbers = count()
@@ -115,10 +116,11 @@ class Threads:
                 told(1)
             return result
 
-        if current() is self:
-            return parallel.each(one, shards, self.threads)
-        with using(self):
-            return parallel.each(one, shards, self.threads)
+        with ONE_BLAS_THREAD:  # as workers elsewhere have: sums depend on it
+            if current() is self:
+                return parallel.each(one, shards, self.threads)
+            with using(self):
+                return parallel.each(one, shards, self.threads)
 
     def close(self) -> None:
         """Nothing is kept: shards are objects of the caller."""
