@@ -32,7 +32,7 @@ def steps(run: Run) -> list[Step]:
 def _of_pair(run: Run, pair: str) -> list[Step]:
     sizes = NguyenSizes.of(run)
 
-    def step(name: str, minutes: float, needs: Sequence[str], work: Callable[..., dict[str, Any]], *given: Any) -> Step:
+    def step(name: str, minutes: float, work: Callable[..., dict[str, Any]], *given: Any, needs: Sequence[str]) -> Step:
         # the name says what a step is of, so that --only can choose; a quick run is some thirty times smaller
         packages = TOKENISING if work in (lists.decode_round, lists.decode_part, lists.decode_fold) else ()
         cost = minutes / 30 if run.quick else minutes
@@ -43,21 +43,24 @@ def _of_pair(run: Run, pair: str) -> list[Step]:
         made = ("fold-*", "dev", "test") if on == "train" else (*rounds, "devtest", "test")
         kinds = rows.ROWS if on == "train" else rows.ROWS[:-1]
         return [
-            step(f"{on}-{kind}", _MINUTES.get(kind, 8.0), _row_needs(on, kind, made), rows.train_row, on, kind)
+            step(f"{on}-{kind}", _MINUTES.get(kind, 8.0), rows.train_row, on, kind, needs=_row_needs(on, kind, made))
             for kind in kinds
         ]
 
     rounds = [f"round-{i}" for i in range(1, sizes.rounds + 1)]
     baseline, *others = table("train")
     return [
-        *(step(name, 4.0, rounds[:i], lists.decode_round, i + 1) for i, name in enumerate(rounds)),
-        *(step(part, 2.0, rounds, lists.decode_part, part) for part in ("dev", "devtest", "test")),
-        *(step(f"fold-{i}", 4.0, rounds, lists.decode_fold, i) for i in range(1, sizes.folds + 1)),
+        *(step(name, 4.0, lists.decode_round, i + 1, needs=rounds[:i]) for i, name in enumerate(rounds)),
+        *(step(part, 2.0, lists.decode_part, part, needs=rounds) for part in ("dev", "devtest", "test")),
+        *(step(f"fold-{i}", 4.0, lists.decode_fold, i, needs=rounds) for i in range(1, sizes.folds + 1)),
         baseline,
-        *(step(f"kernels-{kind}", _FIT[kind], _KERNELS_OF[kind], rows.make_kernels, kind) for kind in rows.KERNELS),
+        *(
+            step(f"kernels-{kind}", _FIT[kind], rows.make_kernels, kind, needs=_KERNELS_OF[kind])
+            for kind in rows.KERNELS
+        ),
         *others,
-        step("starts", 10.0, rounds, rows.try_starts),
-        step("bins", 3.0, ("fold-*", "dev", "test"), rows.shape_bins),
+        step("starts", 10.0, rows.try_starts, needs=rounds),
+        step("bins", 3.0, rows.shape_bins, needs=("fold-*", "dev", "test")),
         *table("dev"),
     ]
 
