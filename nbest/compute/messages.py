@@ -111,7 +111,7 @@ def _pickler() -> Any:
     return Pickler
 
 
-class _Unpickler(pickle.Unpickler):
+class _Unpacker(pickle.Unpickler):
     def __init__(self, data: bytes, arrays: Callable[[int], Any]) -> None:
         super().__init__(io.BytesIO(data))
         self.arrays = arrays
@@ -123,4 +123,4 @@ class _Unpickler(pickle.Unpickler):
 def unpacked(message: Message, get: Callable[[Any], Any]) -> Any:
     """What a message stands for, where it has arrived; `get` looks up what was put."""
     data = message.data if isinstance(message.data, bytes) else get(message.data)
-    return _Unpickler(data, lambda number: get(message.arrays[number])).load()
+    return _Unpacker(data, lambda number: get(message.arrays[number])).load()

@@ -164,7 +164,7 @@ def _hush() -> None:
         worker._worker_logs_enabled = False
 
 
-class _Call(NamedTuple):
+class _Errand(NamedTuple):
     """What a worker is at."""
 
     member: Member
@@ -184,7 +184,7 @@ class _Pass:
         self.free = deque(place for place, shard in enumerate(shards) if not _held(shard))
         self.alone: deque[int] = deque()  # of lost workers: one of them may be why
         self.again: deque[int] = deque()  # held by nobody after all
-        self.flight: dict[Any, _Call] = {}
+        self.flight: dict[Any, _Errand] = {}
         self.lost: Counter[int] = Counter()
         self.results: dict[int, Any] = {}
         self.errors: dict[int, Exception] = {}
@@ -225,14 +225,14 @@ class _Pass:
                     places.append(place)
                     items.append(item)
             for member, (places, items) in groups.items():
-                self._call(_Call(member, places, False), items)
+                self._call(_Errand(member, places, False), items)
             working = {call.member for call in self.flight.values()}
             for member in self.crew.there:
                 if member.busy or not (self.free or (self.alone and member not in working)):
                     continue
                 member.busy = True
                 places, items = self._next(member, member not in working)
-                self._call(_Call(member, places, True), items)
+                self._call(_Errand(member, places, True), items)
 
     def _next(self, member: Member, idle: bool) -> tuple[list[int], list[Item]]:
         """What a worker does next: an item of a lost one by itself, else some of those that are left."""
@@ -246,14 +246,14 @@ class _Pass:
         places = [self.free.popleft() for _ in range(count)]
         return places, [Item(None, self.crew.packer.pack(self.shards[place]).message) for place in places]
 
-    def _call(self, call: _Call, items: list[Item]) -> None:
+    def _call(self, call: _Errand, items: list[Item]) -> None:
         member = call.member
         forget, member.forget = member.forget, []
         self.flight[member.actor.work.remote(self.message, items, forget)] = call
         messages = [self.message, *(item.message for item in items if item.message is not None)]
         self.executor.count(sent=sum(len(each.data) for each in messages if isinstance(each.data, bytes)))
 
-    def _free(self, call: _Call) -> None:
+    def _free(self, call: _Errand) -> None:
         if call.anyone:
             with self.crew.changed:
                 call.member.busy = False
@@ -289,7 +289,7 @@ class _Pass:
             cores, _ = self.crew.share
             self.executor.say(f"waiting for workers: does the cluster have {cores} free cores on a machine?")
 
-    def _take(self, reference: Any, call: _Call) -> None:
+    def _take(self, reference: Any, call: _Errand) -> None:
         member, places = call.member, call.places
         try:
             data = self.ray.get(reference)

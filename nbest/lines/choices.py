@@ -15,20 +15,20 @@ from nbest.corpus.blocks import blocks
 
 
 @dataclass
-class Rows(HeldShard):
+class RowLists(HeldShard):
     """A shard of lists with features by rows."""
 
     features: Floats  # [H, D]
     offsets: Ints  # [N+1]
 
 
-def row_shards(features: Floats, offsets: Ints) -> list[Rows]:
+def row_shards(features: Floats, offsets: Ints) -> list[RowLists]:
     """Lists with these features [H, D], prepared for any number of weight vectors."""
     parts = [offsets[first : last + 1] for first, last in blocks(len(offsets) - 1)]
-    return [Rows(features[part[0] : part[-1]], part - part[0]) for part in parts]
+    return [RowLists(features[part[0] : part[-1]], part - part[0]) for part in parts]
 
 
-def totals_of(shards: list[Rows], stats: Floats, weights: Floats) -> Floats:
+def totals_of(shards: list[RowLists], stats: Floats, weights: Floats) -> Floats:
     """[B, M] totals of the 1-best choices of each weight vector of `weights` [B, D]; ties to the lowest index.
 
     Shards say what is chosen, and its statistics are added up here: where lists are cut does not change a bit.
@@ -41,7 +41,7 @@ def totals_of(shards: list[Rows], stats: Floats, weights: Floats) -> Floats:
     return np.stack([stats[row[row >= 0]].sum(axis=0) for row in choice]) if len(weights) else np.zeros((0, 0))
 
 
-def _choices(weights: Floats, shard: Rows) -> Ints:
+def _choices(weights: Floats, shard: RowLists) -> Ints:
     """[B, N] hypotheses, by their numbers in the shard; -1 of an empty list."""
     offsets = shard.offsets
     choice = np.full((len(weights), len(offsets) - 1), -1, np.int64)
