@@ -13,7 +13,7 @@ from nbest.base.parameters import parameter
 from nbest.base.randomness import generator
 from nbest.base.types import Floats
 from nbest.corpus import NBest
-from nbest.lines.choices import Rows, row_shards, totals_of
+from nbest.lines.choices import RowLists, row_shards, totals_of
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
 from nbest.trainers.differing import FLAT, flat
@@ -115,13 +115,13 @@ def _result(problem: Problem[NBest], best: Floats, value: float, worst: float, m
     return Result(best, value, "converged", message, tried)
 
 
-def _lists(problem: Problem[NBest]) -> list[Rows]:
+def _lists(problem: Problem[NBest]) -> list[RowLists]:
     return row_shards(np.ascontiguousarray(problem.corpus.features, np.float64), problem.corpus.offsets)
 
 
 def _best_of(
     problem: Problem[NBest],
-    lists: list[Rows],
+    lists: list[RowLists],
     candidates: Iterator[Floats],
     count: int,
     progress: Callable[[int, int], None] | None = None,
