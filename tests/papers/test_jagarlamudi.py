@@ -50,14 +50,17 @@ def conllu(count: int, seed: int) -> str:
     return "".join(sentences)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = tmp_path_factory.mktemp("data")
+def make_data(data: Path) -> Path:
     bank = data / "treebanks" / FOLDER
     bank.mkdir(parents=True)
     for seed, (part, count) in enumerate({"train": 60, "dev": 25, "test": 25}.items()):
         (bank / f"{part}.conllu").write_text(conllu(count, seed))
     return data
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_data(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="module")

@@ -14,14 +14,13 @@ from nbest.papers.run import Paper, Run
 from nbest.runs import Step
 
 _MINUTES = {"baseline": 6.0, "mert": 3.0, "bins": 6.0, "ml-small": 6.0, "ml-large": 10.0, "moved": 10.0}
-_FIT = {"ml-small": 2.0, "ml-large": 10.0, "pcp-dev": 0.5, "pcp-train": 1.0}
-_KERNELS_OF = {
-    "ml-small": ("fold-*",),
-    "ml-large": ("fold-*",),
-    "pcp-dev": ("dev", "train-baseline"),
-    "pcp-train": ("fold-*", "train-baseline"),
+_KERNELS = {
+    "ml-small": (2.0, ("fold-*",)),
+    "ml-large": (10.0, ("fold-*",)),
+    "pcp-dev": (0.5, ("dev", "train-baseline")),
+    "pcp-train": (1.0, ("fold-*", "train-baseline")),
 }
-"""What the fitting of kernels needs."""
+"""Minutes that fitting kernels takes, and the steps that it needs."""
 
 
 def steps(run: Run) -> list[Step]:
@@ -41,23 +40,20 @@ def _of_pair(run: Run, pair: str) -> list[Step]:
 
     def table(on: str) -> list[Step]:
         made = ("fold-*", "dev", "test") if on == "train" else (*rounds, "devtest", "test")
-        kinds = rows.ROWS if on == "train" else rows.ROWS[:-1]
         return [
             step(f"{on}-{kind}", _MINUTES.get(kind, 8.0), rows.train_row, on, kind, needs=_row_needs(on, kind, made))
-            for kind in kinds
+            for kind in (rows.ROWS if on == "train" else rows.ROWS[:-1])
         ]
 
     rounds = [f"round-{i}" for i in range(1, sizes.rounds + 1)]
+    folds = range(1, sizes.folds + 1)
     baseline, *others = table("train")
     return [
         *(step(name, 4.0, lists.decode_round, i + 1, needs=rounds[:i]) for i, name in enumerate(rounds)),
         *(step(part, 2.0, lists.decode_part, part, needs=rounds) for part in ("dev", "devtest", "test")),
-        *(step(f"fold-{i}", 4.0, lists.decode_fold, i, needs=rounds) for i in range(1, sizes.folds + 1)),
+        *(step(f"fold-{i}", 4.0, lists.decode_fold, i, needs=rounds) for i in folds),
         baseline,
-        *(
-            step(f"kernels-{kind}", _FIT[kind], rows.make_kernels, kind, needs=_KERNELS_OF[kind])
-            for kind in rows.KERNELS
-        ),
+        *(step(f"kernels-{k}", cost, rows.make_kernels, k, needs=needs) for k, (cost, needs) in _KERNELS.items()),
         *others,
         step("starts", 10.0, rows.try_starts, needs=rounds),
         step("bins", 3.0, rows.shape_bins, needs=("fold-*", "dev", "test")),
