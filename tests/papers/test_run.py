@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.corpus import NBest
 from nbest.metrics import WER
 from nbest.papers import PAPERS, paper
-from nbest.papers.data import chosen_stats, find, has, parallel, short
+from nbest.papers.data import chosen_stats, find, has, parallel, short, to_train
 from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Paper, Run
 from nbest.report import Figure
@@ -199,6 +202,31 @@ def test_two_commands_share_a_directory_but_no_step(tmp_path: Path) -> None:
     Run(tmp_path / "run", tmp_path).reproduce(replace(made_up(calls), steps=steps))
     assert calls == ["bb", "ccc"]
     assert cells(tmp_path / "run") == [["a", 1.0], ["bb", 2.0], ["ccc", 4.0]]
+
+
+@pytest.mark.parametrize("fails", [0, 2])
+def test_a_base_system_is_trained_by_one_while_others_wait(tmp_path: Path, fails: int) -> None:
+    """Where training fails, the next one that waited tries."""
+    folder, tried, together = tmp_path / "fr-en", list[int](), threading.Lock()
+
+    def want(number: int) -> None:
+        with to_train(folder) as is_missing:
+            if not is_missing:
+                return
+            assert together.acquire(blocking=False)
+            tried.append(number)
+            time.sleep(0.05)
+            together.release()
+            if len(tried) <= fails:
+                raise RuntimeError("stopped")
+            folder.mkdir()
+            (folder / "manifest.json").write_text("{}")
+
+    with ThreadPoolExecutor(5) as pool:
+        ended = [each.exception() for each in [pool.submit(want, number) for number in range(5)]]
+    assert len(tried) == fails + 1
+    assert sum(error is not None for error in ended) == fails
+    assert [each.name for each in tmp_path.iterdir()] == ["fr-en"]  # no lock is left
 
 
 def test_all_papers_are_there() -> None:
