@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from nbest.base.errors import ParameterError, look_up
 from nbest.base.parameters import Parameter
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from nbest.corpus import Forests, NBest
     from nbest.model.loglinear import LogLinear
     from nbest.systems.base import Decoding, System, Training
+
+T = TypeVar("T")
 
 
 def _command(name: str, kind: type[Training[Any]]) -> Callable[..., None] | None:
@@ -48,7 +52,7 @@ def _run(kind: type[Training[Any]], given: dict[str, Any]) -> None:
     form = format_of_output(asked.output, asked.to, (system.form(asked, inputs), *asked.forms))
     with console.progress(asked.doing) as update:
         options = {"references": references, "threads": given["threads"], "progress": update, **search}
-        best = _Work(system, model, asked, inputs, options).write(form)
+        best = _Work(system, model, asked, inputs, options, str(given["system"])).write(form)
     console.say(f"{asked.output}: {len(inputs)} sentences")
     found = system.report(inputs, best, console)
     if given.get("as_json") and found is not None:
@@ -77,6 +81,7 @@ class _Work:
     asked: Decoding
     inputs: Sequence[Any]
     options: dict[str, Any]  # of System.batches
+    place: str  # the system's directory
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -91,7 +96,7 @@ class _Work:
         from nbest.formats.conllu import write_conllu
 
         if form in self.asked.forms:
-            texts = [text for forests in self._batches() for text in self._chosen(forests)]
+            texts = [text for some in self._each(_Work._chosen) for text in some]
             if form == "conllu":
                 write_conllu(self.system.treebank(self.inputs, texts), self.asked.output)
             else:
@@ -101,19 +106,44 @@ class _Work:
             forests = self._forests()
             write_forests(forests, self.asked.output, form)
             return _firsts(self._best(forests, 1)) if self.asked.reports else []
-        lists = join([self._best(forests, self.asked.k) for forests in self._batches()])
+        lists = join(self._each(_Work._lists))
         write(lists, self.asked.output, form)
         return _firsts(lists)
+
+    def _each(self, function: Callable[[_Work, Forests], T]) -> list[T]:
+        """What a method makes of the forests of some inputs at a time: on workers where the executor has its own."""
+        from nbest.compute.executors import current
+        from nbest.systems.parts import manifest_of, on_workers
+
+        if not current().apart or not self.inputs:
+            return [function(self, forests) for forests in self._batches()]
+        references = self.options["references"]
+        rows = list(zip(self.inputs, references or [None] * len(self.inputs), strict=True))
+        bare = {name: self.options[name] for name in self.options if name not in ("references", "progress", "threads")}
+        place = str(Path(self.place).absolute())
+        sent = replace(self, system=cast("System", None), inputs=(), options=bare, place=place)
+        run = partial(_on_worker, sent, manifest_of(place), function)
+        return [each for some in on_workers(run, rows, self.options["progress"]) for each in some]
 
     def _batches(self) -> Iterator[Forests]:
         return self.system.batches(self.inputs, weights=self.weights, **self.options)
 
     def _forests(self) -> Forests:
         """Those of all inputs at once."""
+        from nbest.compute.executors import current
+
+        if current().apart and self.inputs:
+            return self.system.joined(self._each(_Work._same))
         options = {name: value for name, value in self.options.items() if name != "references"}
         found = self.system.candidates(self.inputs, self.weights, **options)
         references = self.options["references"]
         return found if references is None else replace(found, references=tuple(map(tuple, references)))
+
+    def _same(self, forests: Forests) -> Forests:
+        return forests
+
+    def _lists(self, forests: Forests) -> NBest:
+        return self._best(forests, self.asked.k)
 
     def _best(self, forests: Forests, k: int) -> NBest:
         weights = None if self.system.reranks else self.weights
@@ -127,6 +157,20 @@ class _Work:
         lists = self._best(forests, 1 if one else self.asked.strings)
         offered = {"forests": forests} if self.system.by_forests else {}
         return _texts(lists, decide(self.asked.decision, self.model, lists, **offered).tolist())
+
+
+def _on_worker(
+    sent: _Work, manifest: Mapping[str, Any], function: Callable[[_Work, Forests], T], part: tuple[int, Sequence[Any]]
+) -> list[T]:
+    """What a method makes of the forests of a part."""
+    from nbest.systems.parts import kept_system
+
+    low, rows = part
+    inputs, references = [row for row, _ in rows], [own for _, own in rows]
+    options = {"ids": [str(low + i) for i in range(len(rows))], "threads": None, **sent.options}
+    options["references"] = None if references[0] is None else references
+    work = replace(sent, system=kept_system(sent.place, manifest), inputs=inputs, options=options)
+    return [function(work, forests) for forests in work._batches()]
 
 
 def _firsts(lists: NBest) -> list[str]:

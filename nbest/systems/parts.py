@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nbest.base.errors import FormatError, ParameterError, _known
 from nbest.base.folders import MANIFEST
@@ -16,7 +16,9 @@ from nbest.compute.executors import current
 from nbest.corpus import Forests, NBest
 from nbest.corpus.operations import join
 from nbest.systems import SYSTEMS
-from nbest.systems.base import System
+from nbest.systems.base import Progress, System
+
+R = TypeVar("R")
 
 PART = 50
 """Segments of a part, whatever the number of workers."""
@@ -69,19 +71,26 @@ class PartWork:
             return system.candidates(inputs, self.weights, ids=ids, **self.options)
         return system.lists(inputs, self.k, weights=self.weights, ids=ids, **self.options)
 
-    def all_of(self, inputs: Sequence[Any], system: System, progress: Callable[[int, int], Any] | None) -> Any:
+    def all_of(self, inputs: Sequence[Any], system: System, progress: Progress | None) -> Any:
         """Those of all inputs, by the workers of the current executor: what `System.decode` gives."""
-        done = 0
-
-        def told(more: int) -> None:
-            nonlocal done
-            done += more
-            if progress is not None:
-                progress(min(done * PART, len(inputs)), len(inputs))
-
-        parts = [(low, inputs[low : low + PART]) for low in range(0, len(inputs), PART)]
-        found: list[Any] = current().map(self, parts, told)
+        found: list[Any] = on_workers(self, inputs, progress)
         return system.joined(found) if self.forests else join(found)
+
+
+def on_workers(
+    function: Callable[[tuple[int, Sequence[Any]]], R], inputs: Sequence[Any], progress: Progress | None
+) -> list[R]:
+    """What a function makes of the parts of inputs, by the workers of the current executor."""
+    done = 0
+
+    def told(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(min(done * PART, len(inputs)), len(inputs))
+
+    parts = [(low, inputs[low : low + PART]) for low in range(0, len(inputs), PART)]
+    return current().map(function, parts, told)
 
 
 def kept_system(path: str, manifest: Mapping[str, Any]) -> System:

@@ -9,8 +9,11 @@ import pytest
 
 import nbest
 from nbest.base.parameters import parameters_of
-from nbest.systems import SYSTEMS
+from nbest.compute.executors import using
+from nbest.systems import SYSTEMS, parts
+from nbest.testing.tiny_systems import tiny_system, write_texts
 from tests.cli.conftest import Run
+from tests.compute.elsewhere import Elsewhere
 from tests.test_docs import blocks
 
 
@@ -81,3 +84,34 @@ def test_every_option_is_shown_once(run: Run, name: str, monkeypatch: pytest.Mon
         for each in every:
             flag = (each.flags or (f"--{each.name.replace('_', '-')}",))[0].partition("/")[0]
             assert (f" {flag} " in shown) == each.public, flag
+
+
+INPUTS = {
+    "tagger": ("train.conllu", ("text", "conllu", "jsonl", "forests")),
+    "parser": ("train.conllu", ("text", "jsonl", "forests")),
+    "converter": ("kana", ("text", "jsonl", "forests")),
+    "translator": ("fr", ("text", "jsonl", "forests")),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_decoding_on_workers(name: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(parts, "PART", 2)
+    tiny_system(name).make(Path("system"))
+    write_texts(Path("."))
+    Path("kana").write_text("".join(f"{text}\n" for text in (*tiny_system("converter").inputs, "かき", "みる")))
+    given, forms = INPUTS[name]
+    refs = ("--refs", given) if name in ("converter", "translator") else ()
+    others = [("--to", form, *refs) for form in forms]
+    if name == "translator":
+        others += [("--to", "text", "--decision", "consensus"), ("--to", "text", "--decision", "mbr")]
+    for more in others:
+        words = ("decode", name, "system", given, *more)
+        assert run(*words, "-o", "here").code == 0
+        with using(Elsewhere(2)) as executor:
+            ran = run(*words, "-o", "there")
+        assert ran.code == 0, ran.err
+        assert executor.passes >= 1
+        assert Path("there").read_bytes() == Path("here").read_bytes()
+        assert Path("here").stat().st_size > 10
