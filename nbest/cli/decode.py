@@ -52,7 +52,7 @@ def _run(kind: type[Training[Any]], given: dict[str, Any]) -> None:
     form = format_of_output(asked.output, asked.to, (system.form(asked, inputs), *asked.forms))
     with console.progress(asked.doing) as update:
         options = {"references": references, "threads": given["threads"], "progress": update, **search}
-        best = _Work(system, model, asked, inputs, options, str(given["system"])).write(form)
+        best = _Work(system, model, asked, inputs, options, place=str(given["system"])).write(form)
     console.say(f"{asked.output}: {len(inputs)} sentences")
     found = system.report(inputs, best, console)
     if given.get("as_json") and found is not None:
