@@ -10,7 +10,7 @@ from strategies import lists
 
 from nbest.compute.executors import Threads, using
 from nbest.corpus import NBest
-from nbest.lines.choices import totals_of
+from nbest.lines.choices import row_shards, totals_of
 from nbest.lines.envelope import changes, crossings, ends_of, envelope, sorted_order, sweep
 from nbest.lines.search import list_lines
 from nbest.metrics import External
@@ -195,7 +195,9 @@ def test_slopes_that_hardly_differ(tiny, sign):
     weights, direction = np.array([1.0, 0.0]), np.array([0.0, 1.0])
     step = lines.search(lines.scores(weights), direction)
     assert np.isfinite(step.x)
-    there = totals_of(corpus.features, corpus.offsets, corpus.stats, (weights + step.x * direction)[None])[0]
+    there = totals_of(row_shards(corpus.features, corpus.offsets), corpus.stats, (weights + step.x * direction)[None])[
+        0
+    ]
     assert float(corpus.metric.score(there)) == step.value
 
 
@@ -207,7 +209,7 @@ def test_totals_of_many_weights(corpus, count, threads, data):
         np.float64,
     ).reshape(count, 3)
     with using(Threads(threads)):
-        totals = totals_of(corpus.features, corpus.offsets, corpus.stats, weights)
+        totals = totals_of(row_shards(corpus.features, corpus.offsets), corpus.stats, weights)
     for b in range(count):
         expected = np.zeros(corpus.stats.shape[1])
         for low, high in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import parallel
-from nbest.compute.executors import HeldShard, Told, current, new_key
+from nbest.compute.executors import HeldShard, current, new_key
 from nbest.lines.climbing import GAIN, LARGE, SMALL, climb_round
 from nbest.lines.positions import SLOTS
 from nbest.lines.search import Lines, Scores
@@ -23,10 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class Point:
-    """Weights, their value (higher is better), and how many line searches led there."""
+    """Weights and their value (higher is better)."""
 
     weights: Floats
     value: float
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Climbs one after the other: where they are, their random stream, and how many searches they took."""
+
+    point: Point
+    stream: tuple[int, ...]  # the seeds of its own
+    random: np.random.Generator | None = None  # the stream, as far as it was used
     searches: int = 0
 
 
@@ -66,33 +75,29 @@ def _width(climber: Climber) -> int:
     return 1 if climber.lines.alone else parallel.thread_count(None)
 
 
-def from_start(told: Told, job: tuple[int, Floats], climber: Climber) -> Point:
-    """Where a climb from the start of this number ends."""
-    number, weights = job
+def from_start(chain: Chain, climber: Climber) -> Chain:
+    """One climb from where the chain begins."""
     own = _Climb(climber)
-    point = own.climb(Point(weights, -np.inf), generator(climber.trainer.seed, 1, number))
-    told(1)
-    return replace(point, searches=own.searches)
+    return replace(chain, point=own.climb(chain.point, generator(*chain.stream)), searches=own.searches)
 
 
-def by_hops(told: Told, job: tuple[int, Point], climber: Climber) -> Point:
-    """Perturb and climb again, keeping what is better: iterated local search."""
-    number, point = job
-    own, rng = _Climb(climber), generator(climber.trainer.seed, 2, number)
-    for _ in range(climber.trainer.hops):
-        size = 0.05 * np.abs(point.weights).mean() or 0.05
-        moved = climber.allowed(point.weights + size * rng.normal(size=len(point.weights)))
-        other = own.climb(Point(moved, -np.inf), rng, goal=point.value)
-        if other.value > point.value:
-            point = other
-        told(1)
-    return replace(point, searches=own.searches)
+def by_a_hop(chain: Chain, climber: Climber) -> Chain:
+    """Perturb and climb again, keeping what is better: a step of iterated local search."""
+    own, point, random = _Climb(climber), chain.point, chain.random or generator(*chain.stream)
+    size = 0.05 * np.abs(point.weights).mean() or 0.05
+    moved = climber.allowed(point.weights + size * random.normal(size=len(point.weights)))
+    other = own.climb(Point(moved, -np.inf), random, goal=point.value)
+    best = other if other.value > point.value else point
+    return replace(chain, point=best, random=random, searches=chain.searches + own.searches)
 
 
-def all_climbs(
-    kind: Callable[[Told, Any, Climber], Point], jobs: Sequence[Any], climber: Climber, tell: Callable[[int], None]
-) -> list[Point]:
-    """Climbs side by side, as the executor and the lines allow.
+Step = Callable[[Chain, Climber], Chain]
+
+
+def climb_all(
+    step: Step, chains: Sequence[Chain], climber: Climber, tell: Callable[[int], None], *, steps: int = 1
+) -> list[Chain]:
+    """Chains side by side, as the executor and the lines allow, each by so many steps.
 
     | lines | executor | climbs |
     | --- | --- | --- |
@@ -104,35 +109,45 @@ def all_climbs(
     """
     executor = current()
     if executor.apart and len(climber.lines.shards) == 1:
-        steps = 1 if kind is from_start else climber.trainer.hops
-        return _elsewhere(partial(kind, Told()), jobs, climber, partial(tell, steps))
-    most = 1 if climber.lines.alone else SLOTS if executor.apart else None
-    return parallel.each(lambda job: kind(Told(tell), job, climber), jobs, most)
+        return _elsewhere(step, chains, climber, tell, steps=steps)
+
+    def run(chain: Chain) -> Chain:
+        for _ in range(steps):
+            chain = step(chain, climber)
+            tell(1)
+        return chain
+
+    return parallel.each(run, chains, 1 if climber.lines.alone else SLOTS if executor.apart else None)
 
 
 def _elsewhere(
-    function: Callable[[Any, Climber], Point], jobs: Sequence[Any], climber: Climber, tell: Callable[[], None]
-) -> list[Point]:
-    """A worker is sent its own copy of the climber once, and job after job: the next ones that nobody has begun."""
-    executor, found, todo = current(), dict[int, Point](), iter(range(len(jobs)))
+    step: Step, chains: Sequence[Chain], climber: Climber, tell: Callable[[int], None], *, steps: int
+) -> list[Chain]:
+    """A worker is sent its own copy of the climber once, and step after step of chains that nobody has begun."""
+    executor, found, todo, failed = current(), dict[int, Chain](), iter(range(len(chains))), False
 
     def work(copy: Climber) -> None:
+        nonlocal failed
         try:
             for place in todo:
-                [found[place]] = executor.map(partial(function, jobs[place]), [copy])
-                tell()
-        finally:
-            for _ in todo:  # after an error nothing more is begun
-                pass
+                found[place] = chains[place]
+                for _ in range(steps):
+                    if failed:
+                        return
+                    [found[place]] = executor.map(partial(step, found[place]), [copy])
+                    tell(1)
+        except BaseException:
+            failed = True  # nothing more is begun
+            raise
 
-    if jobs:
-        lanes = climber.lanes(len(jobs))
+    if chains:
+        lanes = climber.lanes(len(chains))
         parallel.each(work, lanes, len(lanes))
-    return [found[place] for place in range(len(jobs))]
+    return [found[place] for place in range(len(chains))]
 
 
 class _Climb:
-    """One climb, or the climbs of a chain of hops, and how many searches they took."""
+    """One climb, and how many searches it took."""
 
     def __init__(self, climber: Climber) -> None:
         self.trainer, self.lines, self.free, self.signs = climber.trainer, climber.lines, climber.free, climber.signs

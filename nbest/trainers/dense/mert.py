@@ -19,7 +19,7 @@ from nbest.lines.climbing import GAIN
 from nbest.lines.forests import lines_of
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
-from nbest.trainers.dense.climbs import Climber, Point, all_climbs, axis_of, by_hops, from_start, value_at
+from nbest.trainers.dense.climbs import Chain, Climber, Point, axis_of, by_a_hop, climb_all, from_start, value_at
 from nbest.trainers.differing import FLAT, flat
 from nbest.trainers.finishing import finish
 from nbest.trainers.problem import Problem, prepare
@@ -115,11 +115,14 @@ class _Search:
         starts = self._starts()
         chains = min(self.trainer.elite, len(starts)) if self.trainer.hops else 0
         tell = parallel.counter(self.trainer.progress, len(starts) + chains * self.trainer.hops)
-        climbed = all_climbs(from_start, list(enumerate(starts)), self.climber, tell)
+        seed, begun = self.trainer.seed, [Point(weights, -np.inf) for weights in starts]
+        first = climb_all(from_start, [Chain(p, (seed, 1, i)) for i, p in enumerate(begun)], self.climber, tell)
+        climbed = [chain.point for chain in first]
         order = sorted(range(len(climbed)), key=lambda i: -climbed[i].value)
-        hopped = all_climbs(by_hops, [(i, climbed[i]) for i in order[:chains]], self.climber, tell)
-        self.searches = sum(point.searches for point in (*climbed, *hopped))
-        ends = hopped or climbed
+        best_few = [Chain(climbed[i], (seed, 2, i)) for i in order[:chains]]
+        second = climb_all(by_a_hop, best_few, self.climber, tell, steps=self.trainer.hops)
+        self.searches = sum(chain.searches for chain in (*first, *second))
+        ends = [chain.point for chain in second] or climbed
         best = max([*ends, climbed[order[0]]], key=lambda point: point.value)
         history = tuple({"start": i, "value": self.lines.sign * p.value} for i, p in enumerate(climbed))
         if self._flat(starts, [point.value for point in (*climbed, *ends)]):
