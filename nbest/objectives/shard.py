@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,16 @@ from nbest.corpus.contract import Corpus
 
 @dataclass
 class Shard(HeldShard):
-    """Lists with features [H, D + D'] divided by `scale` [D + D'], and losses."""
+    """Lists with features [H, D + D'] divided by `scale` [D + D'], and losses. Pickled, it has lost their texts."""
 
     corpus: NBest
     scale: Floats  # [D + D'], 0 marks a column to leave out
     losses: Floats  # [H]
     single: bool = False  # let a backend keep features in float32
+
+    def __getstate__(self) -> dict[str, Any]:
+        bare = replace(self.corpus, texts=None, references=None, sources=None, positions=None)
+        return super().__getstate__() | {"corpus": bare}
 
     @property
     def offsets(self) -> Ints:

@@ -26,6 +26,7 @@ from nbest.compute.ray_executor import Ray  # noqa: E402
 from nbest.corpus import blocks  # noqa: E402
 from nbest.objectives import Quadratic, Risk, Shard, value_and_gradient  # noqa: E402
 from nbest.testing import check_executor, toy_lists  # noqa: E402
+from tests.nodes import FEW, three_nodes  # noqa: E402
 
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own
@@ -33,19 +34,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Three nodes of one processor each; this process is connected to it."""
-    from ray.cluster_utils import Cluster
-
-    few = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = Cluster(initialize_head=True, head_node_args={**few, "include_dashboard": False})
-        for _ in range(2):
-            found.add_node(**few)
-        ray.init(found.address, logging_level=40, log_to_driver=False)
-    yield found
-    ray.shutdown()
-    found.shutdown()
+    with three_nodes() as found:
+        yield found
 
 
 @dataclass
@@ -200,7 +190,7 @@ def test_a_node_leaves_and_a_node_joins(cluster):
         node = next(each for each in cluster.worker_nodes)
         cluster.remove_node(node, allow_graceful=False)
         assert passes(workers, 10) == expected
-        cluster.add_node(num_cpus=1, object_store_memory=100 * 2**20)
+        cluster.add_node(**FEW)
         deadline = time.monotonic() + 60
         while len(workers.crew.there) < 3 and time.monotonic() < deadline:
             assert passes(workers, 10) == expected
