@@ -150,12 +150,13 @@ def _killed(case: Case, workers: int, passes: int, kills: int) -> None:
 
 
 def _kill(cluster: Ray, kills: int, ended: threading.Event) -> None:
-    draw = random.Random(1)
+    draw, passes = random.Random(1), 0
     for _ in range(kills):
-        if ended.wait(draw.uniform(0.5, 5.0)):
+        if ended.wait(draw.uniform(0.0, 2.0)):
             return
-        while not cluster.crew.there:
-            time.sleep(0.1)
+        while not cluster.crew.there or cluster.traffic.passes <= passes + 1:
+            time.sleep(0.01)
+        passes = cluster.traffic.passes
         os.kill(draw.choice(cluster.crew.there).process, signal.SIGKILL)
 
 

@@ -140,14 +140,15 @@ def passes(executor, count=100):
 
 
 def killing(workers, seed, ended, kills):
-    """Kill a worker now and then, at any moment of its work."""
-    draw = random.Random(seed)
+    """Kill a worker now and then, at any moment of its work, but not before a pass is done since the last was killed:
+    who is killed three times before it has done anything counts as deadly."""
+    draw, passes = random.Random(seed), 0
     while not ended.is_set():
-        time.sleep(draw.uniform(0.2, 1.0))
-        there = workers.crew.there
-        if there:
+        time.sleep(draw.uniform(0.0, 0.5))
+        if workers.crew.there and workers.traffic.passes > passes + 1:
+            passes = workers.traffic.passes
             try:
-                os.kill(draw.choice(there).process, signal.SIGKILL)
+                os.kill(draw.choice(workers.crew.there).process, signal.SIGKILL)
                 kills.append(time.monotonic())
             except ProcessLookupError:
                 pass
@@ -164,6 +165,7 @@ def test_killed_workers_change_no_bit(cluster):
             found = [passes(workers)]
             while len(kills) < 5:
                 found.append(passes(workers))
+            workers.map(process, range(10))
         finally:
             ended.set()
             killer.join()
