@@ -18,6 +18,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.folders import is_number
 from nbest.compute.executors import current, new_key
 from nbest.model.loglinear import versions
+from nbest.papers import PAPERS
 from nbest.papers import paper as find_paper
 from nbest.papers.report import Report
 from nbest.runs import RunFolder, Step
@@ -113,7 +114,7 @@ class Run:
         """Run the steps that have no result yet, in their order, and write the report after each.
 
         `only`: names of steps, with * and ?. Where the current executor has processes of its own, they run steps that
-        do not need each other side by side.
+        do not need each other side by side, if the paper is one of `PAPERS`.
         """
         steps = [_in_work(step) for step in paper.steps(self)]
         chosen = select(steps, only)
@@ -128,7 +129,9 @@ class Run:
                 if current().apart:  # else steps tell of themselves
                     self.progress(sum(self.seconds(step.name) is not None for step in chosen), len(chosen))
 
-            self.place.do_all(chosen, steps, say=self.say, after=after, elsewhere=RunCopy.of(self, paper))
+            is_known = paper.name in PAPERS and find_paper(paper.name) is paper  # so workers find it, too
+            elsewhere = RunCopy.of(self, paper) if is_known else None
+            self.place.do_all(chosen, steps, say=self.say, after=after, elsewhere=elsewhere)
 
     def _report(self, paper: Paper, steps: Sequence[Step]) -> None:
         took = [{"name": step.name, "seconds": self.seconds(step.name)} for step in steps]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
 
 from nbest.base.errors import NbestError
@@ -12,6 +12,7 @@ from nbest.runs.steps import Say, Step, all_needs, chains, duration, time_left
 
 Elsewhere = Callable[[str], None]
 """Does the step of a name on a worker."""
+_LOOK = 2.0  # seconds between two looks at how many workers there are
 Seconds = Callable[[Sequence[Step]], Mapping[str, float]]
 
 
@@ -74,8 +75,11 @@ class SideBySide:
         Thread(target=work, name=step.name, daemon=True).start()  # a daemon: nobody waits for it after Ctrl-C
 
     def _wait(self) -> None:
-        """Until a step ends."""
-        step, failed = self.ended.get()
+        """Until a step ends, or for so long that there may be more workers."""
+        try:
+            step, failed = self.ended.get(timeout=_LOOK)
+        except Empty:
+            return
         self.running.remove(step)
         try:
             if failed is not None:

@@ -27,7 +27,7 @@ from nbest.papers.run import Run  # noqa: E402
 from nbest.runs import Step  # noqa: E402
 from tests.papers.needs import records  # noqa: E402
 from tests.papers.test_jagarlamudi import make_data  # noqa: E402
-from tests.runs.toy_steps import at_work, do_all, left, place_of  # noqa: E402
+from tests.runs.toy_steps import do_all, do_marked, left, place_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own
 
@@ -79,7 +79,7 @@ def test_the_step_of_a_killed_worker_is_done_again(workers: Ray, tmp_path: Path)
     thread = threading.Thread(target=kill, args=(tmp_path,))
     with using(workers), place.opened({}, {}, resume=False, say=print):
         thread.start()
-        elsewhere = partial(at_work, tmp_path)
+        elsewhere = partial(do_marked, tmp_path)
         place.do_all(steps, steps, say=print, after=lambda: None, elsewhere=elsewhere)
     thread.join()
     assert workers.crew.lost_count == lost + 2

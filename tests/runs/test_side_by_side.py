@@ -19,7 +19,7 @@ from nbest.compute.executors import Serial, using
 from nbest.runs import Step
 from nbest.runs.steps import all_needs, chains, select, time_left
 from tests.compute.elsewhere import Elsewhere
-from tests.runs.toy_steps import do_all, graph, left, place_of, steps_of, there
+from tests.runs.toy_steps import do_all, do_marked, graph, left, place_of, steps_of, there
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -70,6 +70,22 @@ def test_as_many_at_once_as_there_are_workers(workers: int, tmp_path: Path) -> N
     executor = Counting(workers)
     do_all(tmp_path / "run", 1, executor)
     assert executor.most == workers
+
+
+def test_workers_that_join_are_given_steps(tmp_path: Path) -> None:
+    """The first step ends only when the second one has begun, on a worker that joined after it."""
+    both = threading.Barrier(2, timeout=30)
+
+    class Growing(Elsewhere):
+        def map(self, function: Any, shards: Any, told: Any = None) -> list[Any]:
+            self.workers = 2
+            both.wait()
+            return super().map(function, shards, told)
+
+    place, steps = place_of(tmp_path), [Step(name, dict, 1.0, needs=()) for name in ("one", "other")]
+    with using(Growing(1)), place.opened({}, {}, resume=False, say=print):
+        place.do_all(steps, steps, say=print, after=lambda: None, elsewhere=partial(do_marked, tmp_path))
+    assert not both.broken
 
 
 def test_what_began_and_what_is_done_is_said_by_this_thread(tmp_path: Path) -> None:

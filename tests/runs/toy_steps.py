@@ -66,7 +66,7 @@ def left(path: Path) -> dict[str, Any]:
     return found
 
 
-def at_work(path: Path, name: str) -> None:
+def do_marked(path: Path, name: str) -> None:
     """A step that says which process is at it, and takes a while where that one is to be killed."""
 
     def work() -> dict[str, Any]:
