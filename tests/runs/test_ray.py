@@ -118,34 +118,28 @@ def test_a_paper_while_workers_are_killed(workers: Ray, tmp_path: Path) -> None:
     assert reports[0]["figures"] == reports[1]["figures"]
 
 
-_COMMAND = """
-import sys
-from pathlib import Path
-from nbest.compute.executors import using
-from nbest.compute.ray_executor import Ray
-from nbest.papers.jagarlamudi.paper import PAPER
-from nbest.papers.run import Run
-
-with Ray(workers=2) as workers, using(workers):
-    Run(Path(sys.argv[1]), Path(sys.argv[2]), quick=True, say=lambda line: print(line, flush=True)).reproduce(PAPER)
-"""
-
-
-def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
+def test_an_interrupted_command_is_resumed_and_leaves_no_process(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")
-    command = [sys.executable, "-c", _COMMAND, str(tmp_path / "run"), str(data)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
+    words = ["reproduce", PAPER.name, "--quick", "--data", str(data), "-o", str(tmp_path / "run")]
+    command = [sys.executable, "-m", "nbest", *words, "--engine", "ray", "--workers", "2"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
             if line.startswith("step 3 "):
                 process.send_signal(signal.SIGINT)
                 break
-        _, said = process.communicate(timeout=60)
-    assert process.returncode != 0
-    assert "KeyboardInterrupt" in said
-    done = len(list((tmp_path / "run" / "steps").glob("*.json")))
-    assert 0 < done < 13
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert 0 < len(list((tmp_path / "run" / "steps").glob("*.json"))) < 13
     one, two = Run(tmp_path / "one", data, quick=True), Run(tmp_path / "run", data, quick=True)
     one.reproduce(PAPER)
-    two.reproduce(PAPER, resume=True)
+    said = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=120, check=True).stderr
+    assert "0 at work, 0 to begin" in said
     assert records(two) == records(one)
+    assert _of_session(process.pid) == []
+
+
+def _of_session(session: int) -> list[int]:
+    """Processes of a session that are there."""
+    found = subprocess.run(["ps", "-o", "pid=", "-s", str(session)], capture_output=True, text=True, check=False)
+    return [int(each) for each in found.stdout.split()]
