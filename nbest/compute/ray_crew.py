@@ -56,6 +56,7 @@ class Crew:
         self.packer = Packer(ray.put)
         self.members: list[Member] = []
         self.lost_count = 0
+        self.closed = False
         self._homes: dict[Any, Member] = {}  # of arrays that several shards share
         self._places: dict[str, Member] = {}  # of shards
         self._shared: dict[str, list[Any]] = {}  # arrays that a shard shares
@@ -83,6 +84,8 @@ class Crew:
         else:
             self.size, self.share = self.wanted, shares(cpus, self.wanted, self.cores)
         with self.lock:
+            if self.closed:
+                return
             waiting = [member for member in self.members if not member.there]
             for member in waiting[: max(0, len(self.members) - self.size)]:
                 self._end(member)
@@ -135,7 +138,8 @@ class Crew:
         self.ray.kill(member.actor)
 
     def close(self) -> None:
-        """End all of them."""
+        """End all of them, for good."""
+        self.closed = True
         with self.lock:
             for member in list(self.members):
                 self._end(member)

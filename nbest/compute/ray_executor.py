@@ -66,8 +66,8 @@ class Ray:
                 raise ParameterError(f"{name!r} of Ray must be >= 1, got {value}")
         self.address, self.say = address, say
         self._ray, self._ours = _connected(address)
-        self._numbers = threading.Lock()
-        self._passes = self._sent = self._received = 0
+        self._numbers = threading.Condition()
+        self._at_work = self._passes = self._sent = self._received = 0
         self.crew = Crew(self._ray, workers, cores, say)
 
     def __repr__(self) -> str:
@@ -105,7 +105,13 @@ class Ray:
             return []
         with self._numbers:
             self._passes += 1
-        return _Pass(self, function, shards, told).run()
+            self._at_work += 1
+        try:
+            return _Pass(self, function, shards, told).run()
+        finally:
+            with self._numbers:
+                self._at_work -= 1
+                self._numbers.notify_all()
 
     def count(self, *, sent: int = 0, received: int = 0) -> None:
         """So many bytes were sent with a call, or have come."""
@@ -114,8 +120,13 @@ class Ray:
             self._received += received
 
     def close(self) -> None:
-        """End the workers, and the cluster where it was started here."""
+        """End the workers, and the cluster where it was started here; passes of other threads end in an error.
+
+        They are waited for: Ray starts another cluster for who asks it anything after its end.
+        """
         self.crew.close()
+        with self._numbers:
+            self._numbers.wait_for(lambda: not self._at_work, _PATIENCE)
         if self._ours:
             self._ours = False
             self._ray.shutdown()
@@ -196,6 +207,8 @@ class _Pass:
         self.message = self.crew.packer.pack(self.function).message
         try:
             while len(self.results) + len(self.errors) < len(self.shards):
+                if self.crew.closed:
+                    raise WorkerError("the executor was closed before all was done")
                 self.crew.look()
                 if not self.errors:
                     self._send()
