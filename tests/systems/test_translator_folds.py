@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -147,3 +150,24 @@ def test_what_cannot_be_done(trained: FoldLists, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"has no links.txt, which folds need"):
         anew(trained).all_folds()
     moved.rename(links)
+
+
+@pytest.mark.filterwarnings("ignore")  # of Ray's own
+def test_workers_of_a_cluster_one_of_which_is_killed(trained: FoldLists) -> None:
+    pytest.importorskip("ray", reason="needs the extra ray: pip install 'nbest[ray]'")
+    from nbest.compute.ray_executor import Ray
+
+    kept = trained.folder / "work" / "folds"
+    here = anew(trained).all_folds()
+    files = {path.name: path.read_bytes() for path in kept.glob("*.gz")}
+    with Ray(workers=2) as workers, using(workers):
+        process = workers.map(eval, ["__import__('os').getpid()"])[0]
+        killer = threading.Timer(0.05, os.kill, (process, signal.SIGKILL))
+        lists = anew(trained)
+        killer.start()
+        there = lists.all_folds()
+        killer.join()
+        workers.map(eval, ["0"] * 4)
+        assert workers.crew.lost_count == 1
+    assert there == here
+    assert {path.name: path.read_bytes() for path in kept.glob("*.gz")} == files
