@@ -32,6 +32,9 @@ class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.EngineOption, c.Q
 
       nbest loop dev.scp --decoder 'recognise --lw {weight:lm} --wip {weight:words} {input} {output}' --refs dev.ref
       --metric wer --start 'am=1,lm=8,words=0' --unit am --limit 600 --part-lines 50 -o run --resume
+
+      nbest loop dev.fr --decoder translator.fr-en --refs dev.en --metric bleu --tokenize none --engine ray --workers 16
+      -o run
     """
 
     dev: list[str] = parameter(..., "What is decoded: a file, whose name is passed on to a command.", flags=("dev",))

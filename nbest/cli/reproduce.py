@@ -25,6 +25,8 @@ class Reproduce(c.EngineOption, c.Quiet):
       nbest reproduce smith-eisner-2006 --data data --only 'fr-en*' --systems systems -o paper1
 
       nbest reproduce smith-eisner-2006 --data data --systems systems -o paper1 --resume
+
+      nbest reproduce yuan-2007 --data data -o paper3 --engine ray://head:10001
     """
 
     paper: str = parameter(..., f"One of {', '.join(PAPERS)}.", flags=("paper",))

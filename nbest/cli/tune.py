@@ -31,6 +31,8 @@ class Tune(c.References, c.MetricOptions, c.ScoresFile, c.FormatOption, c.Engine
       nbest tune train.jsonl --metric cer --add ngrams --method boosting --grid penalty=0,1e-4 --heldout dev.jsonl
 
       nbest tune lattices/ --refs dev.ref --metric wer --method mert -o model.json
+
+      nbest tune dev.store --metric bleu --engine ray://head:10001 -o model.json
     """
 
     dev: list[str] = parameter(..., c.LISTS, flags=("dev",))

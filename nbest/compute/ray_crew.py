@@ -231,5 +231,6 @@ def shares(cpus: list[float], workers: int, cores: int | None) -> tuple[int, flo
 
 def first_line(error: Exception) -> str:
     """What an exception of Ray says first."""
-    text = str(getattr(error, "cause", None) or error).strip()
-    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+    lines = [line.strip() for line in str(getattr(error, "cause", None) or error).splitlines() if line.strip()]
+    heading = len(lines) > 1 and lines[0].endswith(":")
+    return " ".join(lines[: 2 if heading else 1]) or type(error).__name__
