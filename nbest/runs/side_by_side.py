@@ -38,7 +38,7 @@ class SideBySide:
     def run(self, executor: Executor, function: Elsewhere) -> None:
         """Do them all; `function` does the step of a name on a worker."""
         while self.waiting or self.running:
-            for step in self._ready()[: max(1, executor.workers) - len(self.running)]:
+            for step in self._ready()[: max(0, max(1, executor.workers) - len(self.running))]:
                 self._begin(step, executor, function)
             if not self.running:
                 break

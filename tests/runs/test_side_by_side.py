@@ -88,6 +88,31 @@ def test_workers_that_join_are_given_steps(tmp_path: Path) -> None:
     assert not both.broken
 
 
+def test_workers_that_leave_are_given_no_steps(tmp_path: Path) -> None:
+    """Of four workers one is left when the first step ends: from then on no step begins until all others have ended."""
+    said: list[str] = []
+    first = threading.Event()
+
+    class Shrinking(Elsewhere):
+        def map(self, function: Any, shards: Any, told: Any = None) -> list[Any]:
+            if first.is_set():
+                time.sleep(0.1 if self.workers == 4 else 0.0)
+            first.set()
+            return super().map(function, shards, told)
+
+    executor = Shrinking(4)
+
+    def say(line: str) -> None:
+        said.append(line)
+        executor.workers = 1 if "done in" in line else executor.workers
+
+    place, steps = place_of(tmp_path), [Step(f"s{i}", dict, 1.0, needs=()) for i in range(9)]
+    with using(executor), place.opened({}, {}, resume=False, say=print):
+        place.do_all(steps, steps, say=say, after=lambda: None, elsewhere=partial(do_marked, tmp_path))
+    kinds = "".join("b" if line.startswith("step ") else "d" for line in said[1:])
+    assert kinds == "bbbb" + "dddd" + "bd" * 5
+
+
 def test_what_began_and_what_is_done_is_said_by_this_thread(tmp_path: Path) -> None:
     said: list[str] = []
     reports: list[tuple[int, threading.Thread]] = []
