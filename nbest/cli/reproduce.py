@@ -15,6 +15,7 @@ class Reproduce(c.EngineOption, c.Quiet):
 
     The directory gets report.md, report.json and the pictures, all written anew after every step. A run that was
     stopped goes on with --resume after the last step that was finished. A full run takes hours, a quick one minutes.
+    With --engine, steps that do not need each other run side by side on its workers.
 
     [bold]Examples[/bold]
 
