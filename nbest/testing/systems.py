@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,10 @@ def _check_decoding(system: System, inputs: Sequence[Any], search: Mapping[str, 
     assert forests.ids == ids, f"decode must give one forest an input, ids from 0 up, got {forests.ids}"
     assert set(forests.feature_names) == set(lists.feature_names) == set(weights), "weights must be those of features"
     assert _seen(system.best(forests, 3, weights)) == _seen(lists), "lists must be the best of the forests"
+    ones = [system.candidates([each], weights, ids=[name], **search) for each, name in zip(inputs, ids, strict=True)]
+    whole = replace(forests, references=None)  # which are there where all inputs have them
+    joined = replace(system.joined(ones), references=None)
+    assert joined == whole, "forests of parts of the inputs, joined, must be those of all"
     parts = [system.decode(weights, [each], k=3, **search) for each in inputs]
     alone = [text for part in parts for text in part.texts or ()]
     assert alone == list(lists.texts or ()), "an input must be decoded as it is alone"

@@ -91,9 +91,17 @@ class Talkative(TaggerTraining):
         return _loaded(folder, lambda found, forests, k, weights, **how: Tagger.best(found, forests, 9, weights, **how))
 
 
-def _loaded(folder: Any, best: Callable[..., Any]) -> Tagger:
+class Disorderly(TaggerTraining):
+    """Puts the parts of its inputs together in another order."""
+
+    @classmethod
+    def load(cls, folder: Any) -> Tagger:
+        return _loaded(folder, Tagger.best, joined=lambda found, parts: Tagger.joined(found, parts[::-1]))
+
+
+def _loaded(folder: Any, best: Callable[..., Any], **others: Any) -> Tagger:
     found = TaggerTraining.load(folder)
-    kind = type("Broken", (Tagger,), {"best": best})
+    kind = type("Broken", (Tagger,), {"best": best, **others})
     return kind(found.tags, found.transitions, found.lexicon, found.suffixes, found.settings)  # type: ignore[no-any-return]
 
 
@@ -104,6 +112,7 @@ BROKEN = {
     Trusting: "must be refused",
     Stubborn: "weights do not change",
     Talkative: "more than k",
+    Disorderly: "forests of parts",
 }
 
 
