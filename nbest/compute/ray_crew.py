@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -135,7 +136,8 @@ class Crew:
         for key in member.holds:
             self._places.pop(key, None)
         self._homes = {name: home for name, home in self._homes.items() if home is not member}
-        self.ray.kill(member.actor)
+        with suppress(Exception):  # it may be gone, and so may the cluster
+            self.ray.kill(member.actor)
 
     def close(self) -> None:
         """End all of them, for good."""

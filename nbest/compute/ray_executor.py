@@ -225,7 +225,7 @@ class _Pass:
     # sending -----------------------------------------------------------------------------------------------------
 
     def _send(self) -> None:
-        """All shards to their workers, in a message each; other items to workers that are free."""
+        """All shards to their workers, a message for each of these; other items to workers that are free."""
         with self.crew.lock:
             if not self.crew.there:
                 return
@@ -234,6 +234,9 @@ class _Pass:
                 while queue:
                     place = queue.popleft()
                     member, item = member_of(self.shards[place])
+                    if item.message is not None:  # it can be loaded while others are packed
+                        self._call(_Errand(member, [place], False), [item])
+                        continue
                     places, items = groups.setdefault(member, ([], []))
                     places.append(place)
                     items.append(item)
@@ -278,15 +281,15 @@ class _Pass:
         """Wait until something has come, and take it."""
         with self.crew.lock:
             arriving = {member.hello: member for member in self.crew.members if not member.there}
-        waiting = [*self.flight, *arriving]
-        if not self.flight and (not arriving or self.crew.there):  # all that there are work for others
+        others = not self.flight and bool(self.crew.there)  # all that there are work for others
+        if others:
             with self.crew.changed:
                 self.crew.changed.wait(0.05)
-            waiting = list(arriving)
+        waiting = [*self.flight, *arriving]
         if not waiting:
             return
         self._be_patient()
-        ready, rest = self.ray.wait(waiting, num_returns=1, timeout=_WAIT)
+        ready, rest = self.ray.wait(waiting, num_returns=1, timeout=0 if others else _WAIT)
         if ready and rest:
             ready += self.ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         for reference in ready:

@@ -178,7 +178,7 @@ def test_a_shard_that_ends_every_worker_is_an_error(cluster, tmp_path):
     with Ray(workers=2) as workers:
         with pytest.raises(WorkerError, match="part 4 of 6 ended its worker 3 times"):
             workers.map(partial(deadly, tmp_path / "deaths"), shards)
-        assert (tmp_path / "deaths").read_text() == "xxxx"  # with others, then three times by itself
+        assert (tmp_path / "deaths").read_text() in ("xxx", "xxxx")  # by itself; once more if it was with others first
         assert workers.map(doubled, shards) == [0, 2, 4, 6, 8, 10]
         free = [replace(shard, key=None) for shard in shards]
         with pytest.raises(WorkerError, match="part 4 of 6"):
