@@ -11,15 +11,14 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from nbest.base.errors import DecoderError
 
-_WAITS = 'read go && exec "$@" </dev/null'
-"""A shell that becomes the program once it is told to, and ends where nobody is left to tell it."""
-_GUARDS = 'read end; kill -9 -"$1"'
-"""A shell that waits until nobody holds the other end of its input, and ends the group of a process then: so the
-program goes when we are killed, at whatever moment, with all that it started."""
+_GUARDED = 'exec 3<&0 </dev/null; ( ( read end <&3; kill -9 -$$ ) >/dev/null 2>&1 & ); exec 3<&-; exec "$@"'
+"""A shell that becomes the program. Beside it waits a process until nobody holds the other end of the pipe that is
+standard input, and ends the group of both then: so they go when we are killed, at whatever moment. It is nobody's
+child: the program does not wait for it, and who ends all children of a worker (Ray does) does not end it."""
 
 
 class RunError(Exception):
@@ -43,30 +42,37 @@ class Programs:
     ) -> int:
         """Exit code of a program that runs in a folder, in a process group of its own, which ends with it."""
         _check(words[0], folder)
-        process, guard = self._begun(words, folder, out, errors), None
+        watched, held = os.pipe()
         try:
-            guard = _shell(_GUARDS, [str(process.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            _tell(process, b"go\n")
-            return process.wait(limit)
-        except subprocess.TimeoutExpired:
-            raise RunError(f"it took more than {limit:g} seconds") from None
+            process = self._begun(words, folder, watched, out, errors)
+            try:
+                return process.wait(limit)
+            except subprocess.TimeoutExpired:
+                raise RunError(f"it took more than {limit:g} seconds") from None
+            finally:
+                with self._lock:
+                    self._running.discard(process)
+                    _kill(process)
+                process.wait()
         finally:
-            with self._lock:
-                self._running.discard(process)
-                _kill(process)
-            process.wait()
-            _tell(process, b"")
-            if guard is not None:
-                guard.kill()
-                guard.communicate()
+            os.close(held)
 
-    def _begun(self, words: Sequence[str], folder: Path, out: IO[bytes], errors: IO[bytes]) -> subprocess.Popen[bytes]:
-        """A process that waits to become the program."""
-        with self._lock:
-            self._go_on()
-            process = _shell(_WAITS, words, stdout=out, stderr=errors, cwd=folder)
-            self._running.add(process)
-            return process
+    def _begun(
+        self, words: Sequence[str], folder: Path, watched: int, out: IO[bytes], errors: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        try:
+            with self._lock:
+                self._go_on()
+                command = ["/bin/sh", "-c", _GUARDED, "sh", *words]
+                process = subprocess.Popen(
+                    command, stdin=watched, stdout=out, stderr=errors, cwd=folder, start_new_session=True
+                )
+                self._running.add(process)
+                return process
+        except OSError as error:
+            raise DecoderError(f"the decoder {words[0]!r} cannot be started: {error.strerror}") from None
+        finally:
+            os.close(watched)
 
     def pause(self, seconds: float) -> None:
         """Wait, unless programs are ended."""
@@ -84,24 +90,6 @@ class Programs:
             self._ended.set()
             for process in self._running:
                 _kill(process)
-
-
-def _shell(script: str, words: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """A shell in a session of its own, whose input we hold the other end of."""
-    try:
-        command = ["/bin/sh", "-c", script, "sh", *words]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, **how)
-    except OSError as error:
-        raise DecoderError(f"the decoder {words[0]!r} cannot be started: {error.strerror}") from None
-
-
-def _tell(process: subprocess.Popen[bytes], words: bytes) -> None:
-    """Say something to a process, and no more, if it still listens."""
-    assert process.stdin is not None
-    with suppress(BrokenPipeError):
-        if words:
-            process.stdin.write(words)
-        process.stdin.close()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -279,3 +280,31 @@ def test_programs_end_with_the_process_that_runs_them(tmp_path: Path, how: signa
         process.kill()
     assert all_end(processes), said
     assert process.returncode == (143 if how == signal.SIGTERM else -how), said
+
+
+def children_of(process: int) -> list[int]:
+    """The processes that a process has started itself."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if int(path.read_text().rpartition(")")[2].split()[1]) == process:
+                found.append(int(path.parent.name))
+    return found
+
+
+@proc
+def test_programs_end_where_the_children_of_a_worker_are_ended_first(tmp_path: Path) -> None:
+    """As Ray does with the children of a worker that it ends, but not with theirs."""
+    template = f"{program(tmp_path, SLEEPS)} {{weights}} {{input}} {{output}} | cat"
+    process = subprocess.Popen([sys.executable, "-c", RUNS, template, "shell"], stderr=subprocess.PIPE)
+    try:
+        processes = started(tmp_path, 2)
+        os.kill(process.pid, signal.SIGSTOP)
+        found = children_of(process.pid)
+        assert len(found) >= 2
+        for child in found:
+            os.kill(child, signal.SIGKILL)
+    finally:
+        process.kill()
+        process.communicate()
+    assert all_end(processes)
