@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from types import FrameType
 from typing import Any
 
 _TOGETHER = 1.0  # seconds in which several are one: they come to a process and to its group
+
+
+_MOMENT = 0.002  # seconds
+
+Handler = Callable[[int, Any], Any]
+
+
+def raising(handler: Handler) -> Handler:
+    """A signal handler that may raise, but not while Numba takes over what a kernel returns, where it would crash: then
+    a moment later."""
+
+    def handled(number: int, frame: Any) -> Any:
+        if not _within_numba(frame):
+            return handler(number, frame)
+        later = threading.Timer(_MOMENT, _thread.interrupt_main, (number,))
+        later.daemon = True
+        later.start()
+
+    return handled
+
+
+def _within_numba(frame: FrameType | None) -> bool:
+    for _ in range(8):  # it does not call far
+        if frame is None:
+            return False
+        if frame.f_code.co_name == "_numba_unpickle":
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _EndedError(BaseException):
@@ -34,7 +65,7 @@ def cleaning_up() -> Iterator[None]:
             told.append(monotonic())
             raise _EndedError
 
-    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGTERM, raising(end))
     try:
         yield
     finally:

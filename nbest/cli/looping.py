@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nbest.base.ending import raising
 from nbest.base.errors import FormatError, ParameterError, look_up
 from nbest.base.files import read_bytes
 from nbest.cli.console import Console, print_json
@@ -44,7 +45,8 @@ def run(call: LoopRun) -> None:
     if call.heldout is not None and _same_contents(path, call.heldout):
         console.warn(f"{call.heldout} has the same contents as {path}: what is chosen on it is not held out")
     decoder = _decoder(call)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # ends a running command, too
+    ending = raising(lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, ending)  # ends a running command, too
     with console.progress("working") as update, console.convergence():
         decoder.progress = update
         loop = Loop(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from nbest.base.ending import raising
 from nbest.base.registry import Registry
 from nbest.cli.commands import add_to, group
 from nbest.cli.streams import complain, foreseen, give_up_output, make_ready
@@ -103,6 +105,8 @@ def _flushed() -> int:
 
 def run() -> None:
     """Entry point of the installed command."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, raising(signal.default_int_handler))
     code = main()
     if code:
         give_up_output()
