@@ -34,6 +34,8 @@ def _made(engine: str, workers: int | None, threads: int | None, console: Consol
     if name in ("serial", "threads"):
         if workers is not None or address:
             raise ParameterError(f"--engine {name} has no workers and no address; --threads says how many threads")
+        if name == "serial" and threads not in (None, 1):
+            raise ParameterError(f"--engine serial has one thread, got --threads {threads}; leave it out")
         return kind() if name == "serial" else kind(threads)
     address = engine if address.startswith("//") else address
     return kind(address or None, workers=workers, cores=threads, say=console.say)

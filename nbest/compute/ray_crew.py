@@ -44,7 +44,7 @@ class Member:
         return sum(self.holds.values())
 
     def __str__(self) -> str:
-        return f"worker {self.process} on {self.host}" if self.there else "a worker that was about to begin"
+        return f"worker {self.process} on {self.host}" if self.process else "a worker that was about to begin"
 
 
 class Crew:
@@ -77,9 +77,9 @@ class Crew:
         self._looked = monotonic()
         cpus = [node["Resources"].get("CPU", 0.0) for node in self.ray.nodes() if node["Alive"]]
         cpus = [each for each in cpus if each > 0]
-        if not cpus:
-            return
-        if self.wanted is None:
+        if not cpus:  # a cluster that can grow does so when somebody asks
+            self.size, self.share = self.wanted or 1, (self.cores or 1, float(self.cores or 1))
+        elif self.wanted is None:
             cores = self.cores or max(1, min(_CORES, int(max(cpus))))
             self.size, self.share = max(1, sum(int(each // cores) for each in cpus)), (cores, float(cores))
         else:
@@ -115,8 +115,9 @@ class Crew:
                 self.lose(member, error)
                 return
             self._failed = 0
-            member.there, member.host, member.process = True, about["host"], about["process"]
+            member.host, member.process = about["host"], about["process"]
             _compare(member, about["versions"], versions())
+            member.there = True
             self.changed.notify_all()
 
     def lose(self, member: Member, error: Exception) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import os
 import pickle
-import signal
 import threading
 import warnings
 from collections import Counter, deque
@@ -14,8 +11,9 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
-from nbest.base.errors import CapabilityError, ParameterError, WorkerError
+from nbest.base.errors import ParameterError, WorkerError
 from nbest.compute.executors import Threads
+from nbest.compute.ray_connection import CONNECTION
 from nbest.compute.ray_crew import Crew, Member, first_line
 from nbest.compute.ray_worker import Item, Outcome
 
@@ -65,7 +63,7 @@ class Ray:
             if value is not None and value < 1:
                 raise ParameterError(f"{name!r} of Ray must be >= 1, got {value}")
         self.address, self.say = address, say
-        self._ray, self._ours = _connected(address)
+        self._ray = CONNECTION.join(self, address)
         self._numbers = threading.Condition()
         self._at_work = self._passes = self._sent = self._received = 0
         self.crew = Crew(self._ray, workers, cores, say)
@@ -120,59 +118,21 @@ class Ray:
             self._received += received
 
     def close(self) -> None:
-        """End the workers, and the cluster where it was started here; passes of other threads end in an error.
+        """End the workers, and with the last executor the connection that was made for them, or the cluster that was
+        started; passes of other threads end in an error.
 
         They are waited for: Ray starts another cluster for who asks it anything after its end.
         """
         self.crew.close()
         with self._numbers:
             self._numbers.wait_for(lambda: not self._at_work, _PATIENCE)
-        if self._ours:
-            self._ours = False
-            self._ray.shutdown()
+        CONNECTION.leave(self)
 
     def __enter__(self) -> Ray:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _connected(address: str | None) -> tuple[Any, bool]:
-    """The package, connected to a cluster, and whether that was done here."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import ray
-    except ImportError:
-        raise CapabilityError("this needs the package ray; install it: pip install 'nbest[ray]'") from None
-    if ray.is_initialized():
-        return ray, False
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    main = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGTERM) if main else None
-    address = address or os.environ.get("RAY_ADDRESS") or "local"
-    how: dict[str, Any] = {"num_cpus": Threads().workers, "include_dashboard": False} if address == "local" else {}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **how)
-    except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
-        raise WorkerError(f"no Ray cluster could be reached at {address}: {first_line(error)}") from None
-    finally:
-        if main and before is not None:
-            signal.signal(signal.SIGTERM, before)  # which Ray has made its own
-    _hush()
-    return ray, True
-
-
-def _hush() -> None:
-    """Let Ray not print long messages on standard output when a worker is lost, whatever it was told."""
-    from ray._private import worker
-
-    if hasattr(worker, "_worker_logs_enabled"):
-        worker._worker_logs_enabled = False
 
 
 class _Errand(NamedTuple):
@@ -196,15 +156,18 @@ class _Pass:
         self.alone: deque[int] = deque()  # of lost workers: one of them may be why
         self.again: deque[int] = deque()  # held by nobody after all
         self.flight: dict[Any, _Errand] = {}
-        self.lost: Counter[int] = Counter()
+        self.lost: Counter[int] = Counter()  # how many workers each has ended by itself
+        self.astray: Counter[int] = Counter()  # how often files were not found
         self.results: dict[int, Any] = {}
         self.errors: dict[int, Exception] = {}
         self.begun = monotonic()
 
     def run(self) -> list[Any]:
+        if self.crew.closed:
+            raise WorkerError("the executor was closed")
         with self.crew.lock:
             self.crew.tidy()
-        self.message = self.crew.packer.pack(self.function).message
+        self._pack()
         try:
             while len(self.results) + len(self.errors) < len(self.shards):
                 if self.crew.closed:
@@ -221,6 +184,9 @@ class _Pass:
         if self.errors:
             raise self.errors[min(self.errors)]
         return [self.results[place] for place in range(len(self.shards))]
+
+    def _pack(self) -> None:
+        self.maps_files, self.message = self.crew.packer.files, self.crew.packer.pack(self.function).message
 
     # sending -----------------------------------------------------------------------------------------------------
 
@@ -246,7 +212,6 @@ class _Pass:
             for member in self.crew.there:
                 if member.busy or not (self.free or (self.alone and member not in working)):
                     continue
-                member.busy = True
                 places, items = self._next(member, member not in working)
                 self._call(_Errand(member, places, True), items)
 
@@ -266,6 +231,7 @@ class _Pass:
         member = call.member
         forget, member.forget = member.forget, []
         self.flight[member.actor.work.remote(self.message, items, forget)] = call
+        member.busy = member.busy or call.anyone
         messages = [self.message, *(item.message for item in items if item.message is not None)]
         self.executor.count(sent=sum(len(each.data) for each in messages if isinstance(each.data, bytes)))
 
@@ -285,18 +251,18 @@ class _Pass:
         if others:
             with self.crew.changed:
                 self.crew.changed.wait(0.05)
+        self._be_patient()
         waiting = [*self.flight, *arriving]
         if not waiting:
             return
-        self._be_patient()
         ready, rest = self.ray.wait(waiting, num_returns=1, timeout=0 if others else _WAIT)
         if ready and rest:
             ready += self.ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         for reference in ready:
             if reference in arriving:
                 self.crew.greet(arriving[reference])
-            else:
-                self._take(reference, self.flight.pop(reference))
+            elif reference in self.flight:  # else it was lost with others of its worker
+                self._take(reference)
 
     def _be_patient(self) -> None:
         """Say why nothing happens, once."""
@@ -305,19 +271,20 @@ class _Pass:
             cores, _ = self.crew.share
             self.executor.say(f"waiting for workers: does the cluster have {cores} free cores on a machine?")
 
-    def _take(self, reference: Any, call: _Errand) -> None:
-        member, places = call.member, call.places
+    def _take(self, reference: Any) -> None:
+        call = self.flight[reference]
         try:
             data = self.ray.get(reference)
         except self.ray.exceptions.RayTaskError as error:
-            raise WorkerError(f"{member} failed: {error}") from None
+            raise WorkerError(f"{call.member} failed: {first_line(error)}") from None
         except self.ray.exceptions.RayError as error:
-            self.crew.lose(member, error)
-            self._lost(places, error)
+            self.crew.lose(call.member, error)
+            self._lost(call.member, error)
             return
+        del self.flight[reference]
         self.executor.count(received=len(data))
         self._free(call)
-        for place, outcome in zip(places, pickle.loads(data), strict=True):
+        for place, outcome in zip(call.places, pickle.loads(data), strict=True):
             self._settle(place, outcome)
 
     def _settle(self, place: int, outcome: Outcome) -> None:
@@ -331,6 +298,9 @@ class _Pass:
             self.errors[place] = outcome.value
         else:
             if outcome.kind == "elsewhere":
+                self.astray[place] += 1
+                if self.astray[place] > _TRIES:
+                    raise WorkerError(f"part {place + 1} of {len(self.shards)} cannot be sent: {outcome.value}")
                 self._send_files(outcome.value)
             (self.again if _held(self.shards[place]) else self.free).append(place)
 
@@ -340,10 +310,13 @@ class _Pass:
             if self.crew.packer.files:
                 self.crew.packer.files = False
                 self.executor.say(f"{why}; the numbers of mapped files are sent to workers")
-                self.message = self.crew.packer.pack(self.function).message
+            if self.maps_files:
+                self._pack()
 
-    def _lost(self, places: list[int], error: Exception) -> None:
+    def _lost(self, member: Member, error: Exception) -> None:
         """Items whose worker is lost are done again, each by itself; one that ends every worker is an error."""
+        calls = [reference for reference, call in self.flight.items() if call.member is member]
+        places = [place for reference in calls for place in self.flight.pop(reference).places]
         for place in places:
             self.lost[place] += len(places) == 1  # of several it may be another one's fault
             if self.lost[place] >= _TRIES:

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from threading import Lock
 from typing import Any, NamedTuple
 
-from nbest.base.errors import NbestError
+from nbest.base.errors import NbestError, WorkerError
 from nbest.base.mapped import ElsewhereError
 from nbest.base.version import VERSION
 from nbest.compute.blas import ONE_BLAS_THREAD
@@ -79,9 +79,11 @@ class Worker:
 
     def _outcomes(self, function: Message, items: list[Item]) -> bytes:
         try:
-            call = unpacked(function, _get)
+            call = _loaded(function)
         except ElsewhereError as error:
             return pickle.dumps([Outcome("elsewhere", str(error))] * len(items))
+        except WorkerError as error:
+            return pickle.dumps([Outcome("failed", error)] * len(items))
         outcomes = current().map(partial(self._outcome, call), items)
         try:
             return pickle.dumps(outcomes, protocol=5)
@@ -93,9 +95,9 @@ class Worker:
         seen: list[Seen] = []
         before = _caught.set(seen)
         try:
-            if item.message is None and item.key not in self.shards:
-                return Outcome("missing")
             return Outcome("done", call(self._held(item)), tuple(seen))
+        except _MissingError:
+            return Outcome("missing")
         except ElsewhereError as error:
             return Outcome("elsewhere", str(error))
         except Exception as error:
@@ -107,10 +109,30 @@ class Worker:
         """The shard of an item: the one that was met before, if any was, with what is left in its room."""
         if item.key is None:
             assert item.message is not None
-            return unpacked(item.message, _get)
-        if item.message is not None and item.key not in self.shards:
-            self.shards.setdefault(item.key, unpacked(item.message, _get))
-        return self.shards[item.key]
+            return _loaded(item.message)
+        found = self.shards.get(item.key)  # asked once: another call may be told to forget it
+        if found is not None:
+            return found
+        if item.message is None:
+            raise _MissingError
+        return self.shards.setdefault(item.key, _loaded(item.message))
+
+
+class _MissingError(Exception):
+    """A worker does not have what it is believed to hold."""
+
+
+def _loaded(message: Message) -> Any:
+    """What a message stands for; an error that says what workers need where they cannot make it."""
+    try:
+        return unpacked(message, _get)
+    except ElsewhereError:
+        raise
+    except Exception as error:
+        place = f"worker {os.getpid()} on {socket.gethostname()}"
+        raise WorkerError(
+            f"{place} cannot load what it is sent: {error}; it needs the same packages as this process"
+        ) from error
 
 
 def _get(place: Any) -> Any:

@@ -28,6 +28,8 @@ def test_wrong_options(capsys):
     assert "did you mean 'ray'" in capsys.readouterr().err
     assert main(["tune", "dev.jsonl", "--engine", "threads", "--workers", "2"]) == 2
     assert "has no workers" in capsys.readouterr().err
+    assert main(["tune", "dev.jsonl", "--engine", "serial", "--threads", "2"]) == 2
+    assert "--engine serial has one thread" in capsys.readouterr().err
 
 
 def test_engines_of_this_process(tmp_path):
