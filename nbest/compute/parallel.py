@@ -35,6 +35,7 @@ told: ContextVar[Callable[[int], None]] = ContextVar("told", default=lambda more
 """Who is told how many more hypotheses are measured, by metrics that take long."""
 
 _share: ContextVar[int | None] = ContextVar("share", default=None)  # threads that one thread of a pool may use
+_interrupts: ContextVar[tuple[list[BaseException], ...]] = ContextVar("interrupts", default=())  # of all `each` around
 
 
 @kernel
@@ -74,10 +75,16 @@ def worth(work: float, threads: int | None = None) -> int:
     return max(1, min(thread_count(threads), int(work / _GRAIN)))
 
 
+def interrupted() -> bool:
+    """Whether a thread beside this one was interrupted, so that nobody wants what this one does."""
+    return any(_interrupts.get())
+
+
 def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = None) -> list[R]:
     """`[function(x) for x in items]`, in order, on several threads, of which the caller's is one.
 
-    Called on one of them, it uses those that are left over: in turn where there are none.
+    Called on one of them, it uses those that are left over: in turn where there are none. An exception is raised when
+    all that was begun has ended; what takes long can ask whether it was `interrupted`.
     """
     items = list(items)
     free = thread_count(threads) if len(items) > 1 else 1
@@ -87,15 +94,19 @@ def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = N
 
     results: dict[int, R] = {}
     errors: dict[int, BaseException] = {}
+    interrupts: list[BaseException] = []
     todo = iter(range(len(items)))  # shared: each thread takes the next one
 
     def work() -> None:
         _share.set(free // workers)
+        _interrupts.set((*_interrupts.get(), interrupts))
         for place in todo:
             try:
                 results[place] = function(items[place])
             except BaseException as error:
                 errors[place] = error
+                if not isinstance(error, Exception):
+                    interrupts.append(error)
                 for _ in todo:  # nothing more is begun
                     pass
 
@@ -108,7 +119,7 @@ def each(function: Callable[[T], R], items: Iterable[T], threads: int | None = N
         for end in ends:
             end.acquire()
     if errors:
-        raise errors[min(errors)]
+        raise interrupts[0] if interrupts else errors[min(errors)]
     return [results[place] for place in range(len(items))]
 
 

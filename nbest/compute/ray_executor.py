@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from nbest.base.errors import ParameterError, WorkerError
+from nbest.compute import parallel
 from nbest.compute.executors import Threads
 from nbest.compute.ray_connection import CONNECTION
 from nbest.compute.ray_crew import Crew, Member, first_line
@@ -172,6 +173,8 @@ class _Pass:
             while len(self.results) + len(self.errors) < len(self.shards):
                 if self.crew.closed:
                     raise WorkerError("the executor was closed before all was done")
+                if parallel.interrupted():
+                    raise WorkerError("a thread beside this one was interrupted")
                 self.crew.look()
                 if not self.errors:
                     self._send()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -18,8 +19,8 @@ ray = pytest.importorskip("ray", reason="needs the extra ray: pip install 'nbest
 
 import nbest  # noqa: E402
 from nbest.base.errors import CapabilityError, ParameterError, WorkerError  # noqa: E402
-from nbest.compute import ray_crew  # noqa: E402
-from nbest.compute.executors import HeldShard  # noqa: E402
+from nbest.compute import parallel, ray_crew  # noqa: E402
+from nbest.compute.executors import HeldShard, current, using  # noqa: E402
 from nbest.compute.ray_executor import Ray  # noqa: E402
 from nbest.compute.ray_worker import Item, Worker, _MissingError  # noqa: E402
 from nbest.testing import toy_lists  # noqa: E402
@@ -159,6 +160,29 @@ def test_a_shard_that_is_forgotten_meanwhile_is_missing():
     worker = SimpleNamespace(shards={})
     with pytest.raises(_MissingError):
         Worker._held(worker, Item("key", None))
+
+
+def slowly(item):
+    time.sleep(0.1)
+    return item
+
+
+def test_who_is_interrupted_waits_for_no_passes_of_other_threads(cluster):
+    """Folds side by side, of which this thread does one."""
+    passes = []
+
+    def fold(number):
+        current().map(slowly, [number])
+        if number == 0:
+            raise KeyboardInterrupt
+        for _ in range(100):
+            passes.append(current().map(slowly, [number]))
+
+    with Ray(workers=2) as workers, using(workers):
+        with pytest.raises(KeyboardInterrupt):
+            parallel.each(fold, [0, 1], 2)
+        assert len(passes) < 50
+        assert workers.map(slowly, [1]) == [1]
 
 
 def test_another_address_is_not_ignored(cluster):
