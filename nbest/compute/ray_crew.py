@@ -147,6 +147,12 @@ class Crew:
             for member in list(self.members):
                 self._end(member)
 
+    def abandon(self) -> None:
+        """The cluster is out of reach: ask nothing of it any more, or Ray would look for another one."""
+        self.closed = True
+        with self.lock:
+            self.members.clear()
+
     @property
     def there(self) -> list[Member]:
         """Those that can be given work."""

@@ -181,6 +181,11 @@ class _Pass:
                 elif not self.flight:
                     break
                 self._receive()
+        except ConnectionError as error:  # as Ray's client says it
+            if type(error) is not ConnectionError:
+                raise
+            self.crew.abandon()
+            raise WorkerError(f"the connection to the Ray cluster is lost: {first_line(error)}") from None
         finally:
             for call in self.flight.values():
                 self._free(call)

@@ -185,6 +185,22 @@ def test_who_is_interrupted_waits_for_no_passes_of_other_threads(cluster):
         assert workers.map(slowly, [1]) == [1]
 
 
+def test_a_connection_that_is_lost_is_said_and_nothing_more_is_asked(cluster, monkeypatch):
+    def wait(*words, **named):
+        raise ConnectionError("Client is shutting down.")
+
+    with Ray(workers=1) as workers:
+        assert workers.map(same, [1]) == [1]
+        actor = workers.crew.members[0].actor
+        monkeypatch.setattr(ray, "wait", wait)
+        with pytest.raises(WorkerError, match=r"connection to the Ray cluster is lost: Client is shutting down\."):
+            workers.map(same, [1])
+        monkeypatch.undo()
+        monkeypatch.setattr(ray, "kill", lambda actor: pytest.fail("asked"))
+    monkeypatch.undo()
+    ray.kill(actor)
+
+
 def test_another_address_is_not_ignored(cluster):
     with pytest.raises(ParameterError, match=r"connected to another Ray cluster than 127\.0\.0\.1:1;"):
         Ray("127.0.0.1:1")
