@@ -65,6 +65,7 @@ class Ray:
                 raise ParameterError(f"{name!r} of Ray must be >= 1, got {value}")
         self.address, self.say = address, say
         self._ray = CONNECTION.join(self, address)
+        self.warned: dict[str, dict[Any, Any]] = {}  # what was said of each file: as here, once where filters say so
         self._numbers = threading.Condition()
         self._at_work = self._passes = self._sent = self._received = 0
         self.crew = Crew(self._ray, workers, cores, say)
@@ -297,7 +298,7 @@ class _Pass:
 
     def _settle(self, place: int, outcome: Outcome) -> None:
         for warning in outcome.warnings:
-            warnings.warn_explicit(*warning)
+            warnings.warn_explicit(*warning, registry=self.executor.warned.setdefault(warning[2], {}))
         if outcome.kind == "done":
             self.results[place] = outcome.value
             if self.told is not None:

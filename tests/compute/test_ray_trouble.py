@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -199,6 +200,20 @@ def test_a_connection_that_is_lost_is_said_and_nothing_more_is_asked(cluster, mo
         monkeypatch.setattr(ray, "kill", lambda actor: pytest.fail("asked"))
     monkeypatch.undo()
     ray.kill(actor)
+
+
+def complaining(item):
+    warnings.warn("the same", UserWarning, stacklevel=1)
+    return item
+
+
+def test_the_same_warning_of_many_items_is_said_as_often_as_here(cluster):
+    with Ray(workers=2) as workers:
+        for action, count in (("default", 1), ("always", 6)):
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter(action)
+                workers.map(complaining, range(6))
+            assert len(seen) == count
 
 
 def test_another_address_is_not_ignored(cluster):
