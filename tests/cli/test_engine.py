@@ -12,7 +12,9 @@ from uuid import uuid4
 
 import pytest
 
+from nbest.cli import console
 from nbest.cli.main import main
+from nbest.compute.executors import Serial, using
 from nbest.formats import write
 from nbest.testing import toy_lists
 
@@ -43,6 +45,19 @@ def test_without_ray(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     assert main(["tune", "dev.jsonl", "--engine", "ray"]) == 2
     assert "pip install 'nbest[ray]'" in capsys.readouterr().err
+
+
+class Watched(Serial):
+    status = "3 workers, 7 passes"
+
+
+def test_progress_shows_workers_and_passes(capfd, monkeypatch):
+    monkeypatch.setattr(console, "_BETWEEN", 0.0)
+    with using(Watched()), console.Console().progress("tuning") as update:
+        update(1, 4)
+    with console.Console().progress("tuning") as update:
+        update(1, 4)
+    assert capfd.readouterr().err == "tuning (3 workers, 7 passes): 1 of 4\ntuning: 1 of 4\n"
 
 
 def left(mark):
