@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     alignment,
     boosting,
+    clusters,
     command,
     converter,
     cores,
@@ -38,6 +39,7 @@ BENCHMARKS = {
     "risk": risk.main,
     "cores": cores.main,
     "command": command.main,
+    "clusters": clusters.main,
     "methods": methods.main,
     "kernels": kernels.main,
     "forests": forests.main,

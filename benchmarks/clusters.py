@@ -2,6 +2,7 @@
 
 `python -m benchmarks.clusters` needs the extra `ray` and no files: lists are generated (10,000 x 1,000 x 14 take 12 GB;
 see --lists and --size). Passes of both kinds are made in turn and the fastest count; all have to give the same bits.
+With `--system DIR --text FILE` the decoding of a system of `nbest train` is measured as well.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from nbest.lines.forests import lines_of
 from nbest.metrics import BLEU
 from nbest.objectives import Likelihood, Quadratic, Risk, value_and_gradient
 from nbest.objectives.forest_shard import shards_of
+from nbest.systems.decoder import SystemDecoder
 
 _FEATURES = 14
 
@@ -39,7 +42,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--passes", type=int, default=100, help="passes while workers are killed")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--workers", type=int, nargs="*", help="numbers of workers (default: 1, 2, ... all cores)")
+    parser.add_argument("--system", help="directory of a system whose decoding is measured, too")
+    parser.add_argument("--text", help="what it decodes")
     options = parser.parse_args([] if arguments is None else arguments)
+    if find_spec("ray") is None:
+        print("needs the extra ray: pip install 'nbest[ray]'")
+        return
     lists = _lists(options.lists, options.size)
     numbers = options.workers or sorted({2**k for k in range(7) if 2**k <= thread_count(None)})
     cases = _cases(lists)
@@ -47,6 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
         _compare(cases, workers)
     if options.kills:
         _killed(cases["risk"], numbers[-1], options.passes, options.kills)
+    if options.system:
+        _decode(options.system, options.text, numbers)
 
 
 def _lists(count: int, size: int) -> NBest:
@@ -107,6 +117,29 @@ def _compare(cases: dict[str, Case], workers: int) -> None:
                 flush=True,
             )
             assert _bits(first) == _bits(_timed(threads, case, 0)[0])
+
+
+def _decode(system: str, text: str, numbers: list[int]) -> None:
+    """Seconds of decoding with workers and with threads, after the system is loaded."""
+    decoder = SystemDecoder(system, 100)
+    inputs = decoder.read(text)
+    for number in numbers:
+        with Ray(workers=number, cores=1) as cluster:
+            spent, found, threads = {}, [], Threads(number)
+            for executor in (threads, cluster) * 2:  # the first of each loads
+                before = cluster.traffic
+                with using(executor):
+                    begin = time.perf_counter()
+                    found.append(decoder.decode(decoder.start, inputs))
+                    spent[executor] = time.perf_counter() - begin
+            sent, back = (after - then for after, then in zip(cluster.traffic[1:], before[1:], strict=True))
+        assert all(each == found[0] for each in found), "lists depend on who decodes"
+        here, there = spent.values()
+        print(
+            f"{len(inputs)} segments, {decoder.k} best: {number} threads {here:.2f} s, {number} workers {there:.2f} s, "
+            f"bytes {sent:,} {back:,}",
+            flush=True,
+        )
 
 
 def _timed(executor: Executor, case: Callable[[Floats], Any], number: int) -> tuple[Any, float]:
