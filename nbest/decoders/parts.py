@@ -93,11 +93,10 @@ def joined(found: Sequence[NBest | Forests], parts: Sequence[InputPart]) -> NBes
         return found[0]
     named = _numbered(found, parts)
     _check_ids(named, parts)
-    lists = [each for each in named if isinstance(each, NBest)]
-    forests = [each for each in named if isinstance(each, Forests)]
-    if lists and forests:
+    if len({each.whole for each in named}) > 1:
         raise DecoderError("the decoder wrote lists for some parts of the input and forests for others")
-    whole: NBest | Forests = join(_same_features(lists)) if lists else join_forests(forests)
+    parts_of: Any = named  # of one kind
+    whole: NBest | Forests = join(_same_features(parts_of)) if named[0].whole else join_forests(parts_of)
     place = {name: i for i, name in enumerate(whole.ids)}
     order = [place[name] for name in in_order(whole.ids)]
     return whole if order == list(range(len(order))) else whole.select(order)

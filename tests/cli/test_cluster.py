@@ -58,7 +58,10 @@ def leaving(cluster, after, done):
     cluster.add_node(**FEW)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+_SLOW = ("grid", "likelihood", "mbr", "risk on forests")
+
+
+@pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.slow] * (each in _SLOW)) for each in COMMANDS])
 def test_tuning(run: Run, cluster, name: str) -> None:
     words = COMMANDS[name]
     assert run(*words, "-o", "here.json").code == 0
@@ -74,7 +77,9 @@ def test_tuning(run: Run, cluster, name: str) -> None:
     assert Path("there.json").read_bytes() == Path("here.json").read_bytes()
 
 
-@pytest.mark.parametrize("decision", ["1best", "mbr", "consensus"])
+@pytest.mark.parametrize(
+    "decision", ["mbr", *(pytest.param(name, marks=pytest.mark.slow) for name in ("1best", "consensus"))]
+)
 def test_choosing(run: Run, cluster, decision: str) -> None:
     assert run(*COMMANDS["likelihood"], "-o", "model.json").code == 0
     words = ("rerank", "dev.jsonl", "--model", "model.json", "--decision", decision)

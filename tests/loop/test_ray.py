@@ -108,7 +108,16 @@ if not hasattr(parts, "counted"):
     parts.plain, parts.counted = parts.load_system, []
     parts.load_system = lambda *given, parts=parts: (parts.counted.append(given), parts.plain(*given))[1]
 """
-LOADS = f"({PROCESS}, len(__import__('nbest.systems.parts').systems.parts.counted))"
+LOADS = "len(__import__('nbest.systems.parts').systems.parts.counted)"
+
+
+def everywhere(workers: Ray, code: str) -> dict[int, Any]:
+    """What code gives in each of two workers."""
+    found: dict[int, Any] = {}
+    while len(found) < 2:
+        slow = f"(__import__('time').sleep(0.05), ({PROCESS}, {code}))[1]"  # so that none of them does it all
+        found |= dict(workers.map(eval, [slow] * 8))
+    return found
 
 
 def test_a_worker_loads_a_system_once(tmp_path: Path, workers: Ray) -> None:
@@ -116,10 +125,10 @@ def test_a_worker_loads_a_system_once(tmp_path: Path, workers: Ray) -> None:
     texts = [each for each in tiny_system("tagger").inputs if not isinstance(each, tuple)] * 150
     decoder = SystemDecoder(tmp_path / "tagger", 3)
     with using(workers):
-        workers.map(exec, [COUNT] * 20)
-        before = dict(workers.map(eval, [LOADS] * 20))
+        everywhere(workers, f"exec({COUNT!r})")
+        before = everywhere(workers, LOADS)
         for weight in (1.0, 0.5, 0.2):
             decoder.decode({"transition": 1.0, "lexical": weight}, texts)
-        after = dict(workers.map(eval, [LOADS] * 20))
+        after = everywhere(workers, LOADS)
     assert before.keys() == after.keys()
     assert max(after[process] - before[process] for process in after) == 1
