@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from nbest.compute.ray_connection import _hush
+
 FEW = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 """What a node has."""
 
@@ -23,6 +25,7 @@ def three_nodes() -> Iterator[Any]:
         for _ in range(2):
             found.add_node(**FEW)
         ray.init(found.address, logging_level=40, log_to_driver=False)
+        _hush()
     try:
         yield found
     finally:
