@@ -18,6 +18,9 @@ from nbest.corpus.blocks import blocks
 from nbest.corpus.metric import Metric
 from nbest.corpus.recipes import same_recipe
 
+OF_SEGMENTS = ("ids", "references", "sources", "groups")
+"""Fields with an entry a segment."""
+
 
 class Said(NamedTuple):
     """How messages call the parts of a container."""
@@ -44,6 +47,7 @@ class Container:
     ids: tuple[str, ...]
     references: tuple[tuple[str, ...], ...] | None
     sources: tuple[str, ...] | None
+    groups: tuple[str, ...] | None
     metric: Metric | None
 
     @property
@@ -156,7 +160,7 @@ class Container:
 
     def of_segments(self, chosen: Iterable[int]) -> dict[str, Any]:
         """The fields that belong to segments, for these segments."""
-        given = {name: getattr(self, name) for name in ("ids", "references", "sources")}
+        given = {name: getattr(self, name) for name in OF_SEGMENTS}
         return {name: None if value is None else tuple(value[i] for i in chosen) for name, value in given.items()}
 
     def between(self, low: int, high: int) -> Self:
@@ -207,7 +211,7 @@ class Container:
 
     def check_segments(self) -> None:
         """Ids that differ, and one entry a segment of all that belongs to segments."""
-        for name in ("ids", "references", "sources"):
+        for name in OF_SEGMENTS:
             self.check_entries(name, len(self))
         if len(set(self.ids)) != len(self.ids):
             raise ParameterError(f"'ids' of {type(self).__name__} must differ")

@@ -56,6 +56,10 @@ class Corpus(Protocol):
         """The input of each segment."""
 
     @property
+    def groups(self) -> tuple[str, ...] | None:
+        """What each segment belongs to: a document, a speaker."""
+
+    @property
     def features(self) -> Floats:
         """[rows, D] dense features."""
 

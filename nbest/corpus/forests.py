@@ -54,6 +54,7 @@ class Forests(Container):
     vocabulary: tuple[str, ...] = ()
     references: tuple[tuple[str, ...], ...] | None = None  # N
     sources: tuple[str, ...] | None = None  # N
+    groups: tuple[str, ...] | None = None  # N
     metric: Metric | None = None
     stats: Floats | None = None  # [E, M] of `metric`, where they add up over the edges of a derivation
     own_weights: Mapping[str, float] = field(default_factory=dict)  # of the system that made them, if the file tells

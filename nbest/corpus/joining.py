@@ -10,6 +10,7 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.compute import segments
+from nbest.corpus.container import OF_SEGMENTS
 from nbest.corpus.forests import Forests
 
 
@@ -39,6 +40,7 @@ def join_forests(parts: Sequence[Forests], vocabulary: Iterable[str] | None = No
         name: np.concatenate([getattr(part, name) for part in alike]) for name in ("tails", "features")
     }
     offsets: dict[str, Any] = {name: _offsets(alike, name) for name in ("node_offsets", "edge_offsets", "tail_offsets")}
+    own: dict[str, Any] = {name: _of_segments([getattr(part, name) for part in alike]) for name in OF_SEGMENTS[1:]}
     return replace(
         alike[0],
         **flat,
@@ -46,8 +48,7 @@ def join_forests(parts: Sequence[Forests], vocabulary: Iterable[str] | None = No
         **_symbols([part for part in alike if part.edges] or alike[:1]),
         vocabulary=tuple(words),
         ids=tuple(name for part in alike for name in part.ids),
-        references=_of_segments([part.references for part in alike]),
-        sources=_of_segments([part.sources for part in alike]),
+        **own,
         metric=None,
         stats=None,
     )

@@ -55,8 +55,11 @@ class NBest(Container):
     """N segments with H hypotheses in all, D dense features and M statistics of a metric.
 
     Checked once at construction; arrays are read-only, so it can be shared between threads and trainers.
-    `sparse` is a [H, D'] matrix of further features with `sparse_names`. `positions` says where each hypothesis
-    stood in the file it was read from, when reading had to group them by segment.
+    `sparse` is a [H, D'] matrix of further features with `sparse_names`. `gains` say what each hypothesis is worth
+    (right or wrong, human quality): an external metric. `answers` are what counts where hypotheses are compared with
+    each other or with references ("" where there is none); without them, the texts do. Segments of one of the `groups`
+    (a document, a speaker) stay together when a corpus is split. `positions` says where each hypothesis stood in the
+    file it was read from, when reading had to group them by segment.
     """
 
     said: ClassVar[Said] = Said(
@@ -73,6 +76,9 @@ class NBest(Container):
     texts: Texts | None = None  # H
     references: tuple[tuple[str, ...], ...] | None = None  # N
     sources: tuple[str, ...] | None = None  # N
+    groups: tuple[str, ...] | None = None  # N
+    gains: Floats | None = None  # [H], larger is better
+    answers: Texts | None = None  # H
     sparse: csr_array | None = None  # [H, D']
     sparse_names: tuple[str, ...] = ()  # D'
     stats: Floats | None = None  # [H, M]
@@ -82,7 +88,7 @@ class NBest(Container):
     recipes: tuple[Mapping[str, Any], ...] = ()  # of the columns that were added (nbest.features), in their order
 
     def __post_init__(self) -> None:
-        self.freeze(offsets=np.int64, features=None, stats=np.float64, positions=np.int64)
+        self.freeze(offsets=np.int64, features=None, stats=np.float64, gains=np.float64, positions=np.int64)
         object.__setattr__(self, "sparse_names", _checked(self.sparse_names, self.feature_names))
         object.__setattr__(self, "recipes", tuple(self.recipes))
         _check(self)
@@ -112,14 +118,19 @@ class NBest(Container):
         """[N+1] rows of features of segment i."""
         return self.offsets
 
+    @property
+    def compared(self) -> Texts | None:
+        """H texts that metrics and votes compare: the answers, or else the whole texts."""
+        return self.texts if self.answers is None else self.answers
+
     # statistics --------------------------------------------------------------------------------------------
 
     def with_metric(self, metric: Metric, references: References | None = None) -> NBest:
         """The same lists with the statistics of `metric` against `references` (its own when none are given)."""
         corpus, _ = self.to_measure(metric, references)
-        if corpus.texts is None:
+        if corpus.compared is None:
             raise CapabilityError(f"{metric.name} needs the texts of the hypotheses and these lists carry none")
-        stats = stacked(partial(_measured, metric), corpus.shards(), corpus.hypotheses, corpus.texts.starts)
+        stats = stacked(partial(_measured, metric), corpus.shards(), corpus.hypotheses, corpus.compared.starts)
         return replace(corpus, stats=stats, metric=metric)
 
     def totals(self, choice: Ints) -> Floats:
@@ -191,6 +202,8 @@ class NBest(Container):
             "offsets": offsets,
             "features": taken(self.features, rows),
             "texts": None if self.texts is None else self.texts.take(rows),
+            "gains": None if self.gains is None else taken(self.gains, rows),
+            "answers": None if self.answers is None else self.answers.take(rows),
             "sparse": None if self.sparse is None else rows_of(self.sparse, rows),
             "stats": None if self.stats is None else taken(self.stats, rows),
             "positions": None if self.positions is None else taken(self.positions, rows),
@@ -222,9 +235,9 @@ class NBest(Container):
 
 def _measured(metric: Metric, part: NBest) -> Floats:
     """[H, M] statistics of a shard."""
-    assert part.texts is not None
+    assert part.compared is not None
     assert part.references is not None
-    return metric.stats(part.texts, part.offsets, part.references)
+    return metric.stats(part.compared, part.offsets, part.references)
 
 
 def _checked(names: Sequence[str], dense: tuple[str, ...]) -> _CheckedNames:
@@ -243,11 +256,13 @@ def _check(corpus: NBest) -> None:
     hypotheses = corpus.hypotheses
     corpus.check_columns(hypotheses)
     corpus.check_segments()
-    for name in ("texts", "stats", "positions"):
+    for name in ("texts", "gains", "answers", "stats", "positions"):
         corpus.check_entries(name, hypotheses)
     if corpus.stats is not None and (corpus.stats.ndim != 2 or not all_finite(corpus.stats)):
         got = f"shape {corpus.stats.shape}" if corpus.stats.ndim != 2 else "some that are not"
         raise ParameterError(f"'stats' of NBest must be finite numbers [H, M], got {got}")
+    if corpus.gains is not None and (corpus.gains.ndim != 1 or not all_finite(corpus.gains)):
+        raise ParameterError("'gains' of NBest must be one finite number a hypothesis")
     if corpus.sparse is not None and corpus.sparse.shape != (hypotheses, len(corpus.sparse_names)):
         want = (hypotheses, len(corpus.sparse_names))
         raise ParameterError(f"'sparse' of NBest must have shape {want}, got {corpus.sparse.shape}")

@@ -11,6 +11,7 @@ from nbest.base.errors import CapabilityError, ParameterError, need_kind
 from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
+from nbest.corpus.container import OF_SEGMENTS
 from nbest.corpus.contract import C, need_corpus
 from nbest.corpus.nbest import NBest
 from nbest.corpus.order import in_order
@@ -125,12 +126,15 @@ def stack(parts: list[NBest]) -> NBest:
     sparse, sparse_names = unite_sparse(parts)
     metrics = {None if p.metric is None else (p.metric.name, p.metric.signature()) for p in parts}
     same = len(metrics) == 1 and parts[0].metric is not None
+    gained, answered = (all(getattr(p, name) is not None for p in parts) for name in ("gains", "answers"))
     return NBest(
         offsets=np.array([0, len(features)]),
         features=features,
         feature_names=parts[0].feature_names,
         ids=("all",),
         texts=texts,
+        gains=np.concatenate([p.gains for p in parts if p.gains is not None]) if gained else None,
+        answers=concatenate([p.answers for p in parts if p.answers is not None]) if answered else None,
         sparse=sparse,
         sparse_names=sparse_names,
         stats=np.concatenate([p.stats for p in parts if p.stats is not None]) if same else None,
@@ -162,17 +166,10 @@ def unite_sparse(parts: list[NBest]) -> tuple[Any, tuple[str, ...]]:
 
 def per_segment(parts: list[NBest], ids: list[str]) -> dict[str, object]:
     """What belongs to segments, from the first part that has it."""
-    references: dict[str, tuple[str, ...]] = {}
-    sources: dict[str, str] = {}
-    for part in parts:
-        for i, name in enumerate(part.ids):
-            if part.references is not None:
-                references.setdefault(name, part.references[i])
-            if part.sources is not None:
-                sources.setdefault(name, part.sources[i])
-    return {
-        "ids": tuple(ids),
-        "references": tuple(references[name] for name in ids) if len(references) == len(ids) else None,
-        "sources": tuple(sources[name] for name in ids) if len(sources) == len(ids) else None,
-        "positions": None,
-    }
+    made: dict[str, object] = {"ids": tuple(ids), "positions": None}
+    for field in OF_SEGMENTS[1:]:
+        known: dict[str, object] = {}
+        for part in parts:
+            known = dict(zip(part.ids, getattr(part, field) or (), strict=False)) | known
+        made[field] = tuple(known[name] for name in ids) if len(known) == len(ids) else None
+    return made

@@ -42,7 +42,7 @@ def mbr(
     """
     check_arguments("mbr", model, corpus)
     need_model("mbr", model)
-    if corpus.texts is None:
+    if corpus.compared is None:
         raise CapabilityError("mbr needs the texts of the hypotheses and these lists carry none")
     gamma = checked_gamma("mbr", gamma, model)
     if forests is not None:
@@ -56,9 +56,9 @@ def mbr(
 def _least_loss(
     model: LogLinear, metric: Metric, gamma: float, evidence: int | None, part: NBest, *, told: Told
 ) -> Ints:
-    assert part.texts is not None
+    assert part.compared is not None
     posterior = model.posterior(part, gamma)
-    losses = expected_losses(metric, part.texts, part.offsets, posterior, evidence=evidence, progress=told)
+    losses = expected_losses(metric, part.compared, part.offsets, posterior, evidence=evidence, progress=told)
     return segments.argmax(-losses, part.offsets)
 
 

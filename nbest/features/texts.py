@@ -60,11 +60,11 @@ def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
     from nbest.metrics import METRICS
     from nbest.metrics.pairwise import expected_losses
 
-    if corpus.texts is None:
+    if corpus.compared is None:
         raise CapabilityError("the feature 'agreement' needs the texts of the hypotheses and these lists carry none")
     check_count("'evidence' of the feature 'agreement'", evidence)
     kind = look_up(METRICS, metric, "metric")
-    losses = expected_losses(kind(), corpus.texts, corpus.offsets, _by_place(corpus), evidence=evidence)
+    losses = expected_losses(kind(), corpus.compared, corpus.offsets, _by_place(corpus), evidence=evidence)
     return record(corpus, _with(corpus, ("agreement",), -losses), "agreement", metric=metric, evidence=evidence)
 
 

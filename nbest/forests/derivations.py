@@ -53,6 +53,7 @@ class Derivations:
             texts=None if forests.symbols is None else self.texts(),
             references=forests.references,
             sources=forests.sources,
+            groups=forests.groups,
             origins=forests.origins,
         )
         return corpus if forests.metric is None else corpus.with_metric(forests.metric)
@@ -153,6 +154,7 @@ def forests_of(corpus: NBest) -> Forests:
         ids=corpus.ids,
         references=corpus.references,
         sources=corpus.sources,
+        groups=corpus.groups,
         metric=corpus.metric,
         origins=corpus.origins,
         **parts,  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.corpus import Forests
+from nbest.corpus.container import OF_SEGMENTS
 from nbest.corpus.joining import over_vocabulary
 from nbest.corpus.order import in_order
 
@@ -40,13 +41,14 @@ def union(parts: Sequence[Forests]) -> Forests:
     for name in ids:
         joined.add([(part, place[name]) for part, place in zip(alike, places, strict=True) if name in place])
     owner = {name: (part, place[name]) for part, place in zip(alike[::-1], places[::-1], strict=True) for name in place}
+    homes = [owner[name] for name in ids]
+    own = {field: _of_segments([(getattr(part, field), i) for part, i in homes]) for field in OF_SEGMENTS[1:]}
     return replace(
         first,
         **joined.fields(),
+        **own,
         vocabulary=tuple(vocabulary),
         ids=tuple(ids),
-        references=_of_segments([(part.references, i) for part, i in (owner[name] for name in ids)]),
-        sources=_of_segments([(part.sources, i) for part, i in (owner[name] for name in ids)]),
         stats=None,
     )
 

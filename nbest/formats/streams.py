@@ -16,6 +16,7 @@ import numpy as np
 from nbest.base.errors import FormatError
 from nbest.base.inputs import Input, Progress
 from nbest.corpus import NBest
+from nbest.corpus.container import OF_SEGMENTS
 from nbest.corpus.order import whole_numbers
 from nbest.formats import FOREST_FORMATS, FORMATS, check_options, format_of_source, read_with, several_files
 from nbest.formats.lists.base import HEAD
@@ -87,11 +88,12 @@ class _Steps:
         if block.positions is not None:
             raise OutOfStepError
         self._check_ids(block.ids)
-        for what in ("references", "sources"):
+        for what in OF_SEGMENTS[1:]:
             self._check_all(what, getattr(block, what) is not None, block)
         if not block.hypotheses:
             return block
-        self._check_all("texts", block.texts is not None, block)
+        for what in ("texts", "gains"):
+            self._check_all(what, getattr(block, what) is not None, block)
         if self.names is None:
             self.names = block.feature_names
         if set(block.feature_names) != set(self.names):

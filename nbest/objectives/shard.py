@@ -25,7 +25,7 @@ class Shard(HeldShard):
     single: bool = False  # let a backend keep features in float32
 
     def __getstate__(self) -> dict[str, Any]:
-        bare = replace(self.corpus, texts=None, references=None, sources=None, positions=None)
+        bare = replace(self.corpus, texts=None, answers=None, references=None, sources=None, positions=None)
         return super().__getstate__() | {"corpus": bare}
 
     @property

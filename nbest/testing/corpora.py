@@ -9,6 +9,7 @@ import numpy as np
 
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts
+from nbest.corpus.container import OF_SEGMENTS
 from nbest.corpus.metric import Metric
 from nbest.metrics import LAS, UAS, WER
 
@@ -88,10 +89,10 @@ def with_scaled(corpus: NBest, factors: Any) -> NBest:
 def snapshot(corpus: NBest) -> list[Any]:
     """Everything in a corpus, as values that compare equal until something changes."""
     sparse = corpus.sparse
-    arrays = [corpus.offsets, corpus.features, corpus.stats, corpus.positions]
-    if corpus.texts is not None:
-        arrays += [corpus.texts.buffer, corpus.texts.starts, corpus.texts.ends]
+    arrays = [corpus.offsets, corpus.features, corpus.stats, corpus.gains, corpus.positions]
+    for texts in (corpus.texts, corpus.answers):
+        arrays += [] if texts is None else [texts.buffer, texts.starts, texts.ends]
     if sparse is not None:
         arrays += [sparse.data, sparse.indices, sparse.indptr]
-    names = [corpus.feature_names, corpus.sparse_names, corpus.ids, corpus.references, corpus.sources, corpus.metric]
+    names = [corpus.feature_names, corpus.sparse_names, *(getattr(corpus, name) for name in OF_SEGMENTS), corpus.metric]
     return [None if array is None else array.tobytes() for array in arrays] + names

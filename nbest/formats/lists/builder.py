@@ -21,7 +21,8 @@ class Builder:
 
     Segments stand in the order of their ids where these are whole numbers, else in order of first appearance.
     Every hypothesis must have the same dense features; sparse ones (absent means 0) are given apart.
-    Texts are there for all hypotheses or for none; so are references and sources of segments.
+    Texts and gains are there for all hypotheses or for none; so are references, sources and groups of segments. An
+    answer that is absent while others have one is "".
     `names` are the dense features of earlier parts of the file, where it is read in parts.
     """
 
@@ -31,15 +32,24 @@ class Builder:
         self._lines: dict[str, int | None] = {}
         self._references: dict[str, tuple[str, ...]] = {}
         self._sources: dict[str, str] = {}
+        self._groups: dict[str, str] = {}
         self._owners: list[int] = []
         self._texts: list[str] = []
+        self._gains: list[float] = []
+        self._answers: dict[int, str] = {}  # by row
         self._names = names
         self._rows: list[tuple[float, ...]] = []
         self._sparse_names: dict[str, int] = {}
         self._sparse: list[tuple[int, int, float]] = []
 
     def segment(
-        self, name: str, references: Sequence[str] | None = None, source: str | None = None, line: int | None = None
+        self,
+        name: str,
+        references: Sequence[str] | None = None,
+        source: str | None = None,
+        line: int | None = None,
+        *,
+        group: str | None = None,
     ) -> None:
         """Declare a segment, so that it is there even with an empty list, and what belongs to it."""
         self._number(name, line)
@@ -47,6 +57,8 @@ class Builder:
             self._references[name] = tuple(references)
         if source is not None:
             self._sources[name] = source
+        if group is not None:
+            self._groups[name] = group
 
     def has(self, name: str) -> bool:
         """Whether a segment of this name was there before."""
@@ -63,16 +75,26 @@ class Builder:
         features: Mapping[str, float],
         line: int | None,
         sparse: Mapping[str, float] | None = None,
+        *,
+        gain: float | None = None,
+        answer: str | None = None,
     ) -> None:
-        """Add a hypothesis to the list of a segment."""
+        """Add a hypothesis to the list of a segment: what it is worth (`gain`) and says (`answer`), where known."""
         row = len(self._rows)
         self._rows.append(self._checked(features, line))
         self._owners.append(self._number(segment, line))
         if text is not None:
             self._texts.append(text)
-        if len(self._texts) != (0 if text is None else row + 1):
-            what = "without text; those before have one" if text is None else "with text; those before have none"
-            raise FormatError(self.path, line, f"a hypothesis {what}")
+        if gain is not None:
+            if not math.isfinite(gain):
+                raise FormatError(self.path, line, f"the score of a hypothesis must be a finite number, got {gain}")
+            self._gains.append(gain)
+        if answer is not None:
+            self._answers[row] = answer
+        for what, value, known in (("text", text, self._texts), ("score", gain, self._gains)):
+            if len(known) != (0 if value is None else row + 1):
+                how = ("without", "one") if value is None else ("with", "none")
+                raise FormatError(self.path, line, f"a hypothesis {how[0]} {what}; those before have {how[1]}")
         for name, value in (sparse or {}).items():
             self._add_sparse(row, name, value, line)
 
@@ -130,8 +152,11 @@ class Builder:
             feature_names=self._names or (),
             ids=tuple(names),
             texts=Texts.of(self._texts).take(rows) if len(self._texts) == len(self._rows) else None,
+            gains=np.array(self._gains)[rows] if self._gains else None,
+            answers=Texts.of(map(self._answer, rows.tolist())) if self._answers else None,
             references=self._complete(self._references, names, "references"),
             sources=self._complete(self._sources, names, "source"),
+            groups=self._complete(self._groups, names, "group"),
             sparse=self._sparse_matrix(rows),
             sparse_names=tuple(self._sparse_names),
             positions=None if grouped else rows,
@@ -146,6 +171,9 @@ class Builder:
             if name not in given:
                 raise FormatError(self.path, self._lines[name], f"segment {name!r} has no {what} while others have")
         return tuple(given[name] for name in names)
+
+    def _answer(self, row: int) -> str:
+        return self._answers.get(row, "")
 
     def _sparse_matrix(self, rows: Ints) -> Any:
         if not self._sparse_names:
