@@ -142,8 +142,13 @@ class Measure:
             values, lists = lists.column(self.column), lists.without_features([self.column])
         elif self.scores is not None:
             values = _column_of(self.scores, lists)
+        elif lists.gains is not None:
+            values = lists.gains
         else:
-            raise ParameterError("--metric external needs --column NAME or --scores FILE")
+            raise ParameterError(
+                "--metric external needs to know what hypotheses are worth: --column NAME, --scores FILE, or 'score' "
+                "of each hypothesis in the file"
+            )
         return cast(C, replace(lists, stats=self.metric.stats_of(values), metric=self.metric))
 
     @contextmanager

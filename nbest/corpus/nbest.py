@@ -126,7 +126,12 @@ class NBest(Container):
     # statistics --------------------------------------------------------------------------------------------
 
     def with_metric(self, metric: Metric, references: References | None = None) -> NBest:
-        """The same lists with the statistics of `metric` against `references` (its own when none are given)."""
+        """The same lists with the statistics of `metric` against `references` (its own when none are given).
+
+        A metric of given values (`External`) takes the gains of the lists.
+        """
+        if references is None and self.gains is not None and hasattr(metric, "stats_of"):
+            return replace(self, stats=metric.stats_of(self.gains), metric=metric)
         corpus, _ = self.to_measure(metric, references)
         if corpus.compared is None:
             raise CapabilityError(f"{metric.name} needs the texts of the hypotheses and these lists carry none")

@@ -1,4 +1,4 @@
-"""Operations that make new lists out of lists: merge, split, prune, dedupe."""
+"""Operations that make new lists out of lists: merge, prune, dedupe."""
 
 from __future__ import annotations
 
@@ -8,27 +8,13 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, need_kind
-from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
 from nbest.corpus.container import OF_SEGMENTS
-from nbest.corpus.contract import C, need_corpus
 from nbest.corpus.nbest import NBest
 from nbest.corpus.order import in_order
 from nbest.corpus.recipes import shared_recipes
 from nbest.corpus.texts import Texts, concatenate
-
-
-def split(corpus: C, fraction: float, seed: int = 1) -> tuple[C, C]:
-    """Two corpora with `fraction` and `1 - fraction` of the segments, drawn at random, each in the old order."""
-    need_corpus("split", "corpus", corpus)
-    if not 0 < fraction < 1:
-        raise ParameterError(f"'fraction' of split must be between 0 and 1, got {fraction}")
-    count = round(fraction * len(corpus))
-    if not 0 < count < len(corpus):
-        raise ParameterError(f"cannot split {len(corpus)} segments by {fraction}: one part would be empty")
-    order = generator(seed).permutation(len(corpus))
-    return corpus.select(np.sort(order[:count])), corpus.select(np.sort(order[count:]))
 
 
 def prune(corpus: NBest, k: int, scores: Floats | None = None) -> NBest:

@@ -145,8 +145,8 @@ def need(path: str | Path, line: int, what: str, value: Any, wanted: type) -> An
 
 
 def need_number(path: str | Path, line: int, what: str, value: Any) -> float:
-    """`value` as a float; booleans, strings and what is not finite are refused."""
-    if type(value) not in (int, float):
+    """`value` as a float, booleans as 0 and 1; strings and what is not finite are refused."""
+    if type(value) not in (int, float, bool):
         raise FormatError(path, line, f"{what} must be a finite number, got {kind(value)}: {shown(value)}")
     if not math.isfinite(value):
         raise FormatError(path, line, f"{what} must be a finite number, got one too large for a float")

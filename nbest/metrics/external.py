@@ -37,8 +37,8 @@ class External:
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """Always a `CapabilityError`: the values come from outside."""
         raise CapabilityError(
-            f"{self.label} is not computed from texts; give one value for each hypothesis, as a column of the lists "
-            f"or a file with one number a line (in Python: External(label={self.label!r}).stats_of(values))"
+            f"{self.label} is not computed from texts; give one value for each hypothesis, as 'score' of JSON lines, a "
+            f"column of the lists or a file (in Python: with_metric uses corpus.gains, or stats_of(values))"
         )
 
     def stats_of(self, values: npt.ArrayLike) -> Floats:

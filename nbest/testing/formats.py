@@ -16,7 +16,8 @@ import numpy as np
 from nbest.base.errors import FormatError
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts
-from nbest.formats.lists.base import HEAD, Format, sparse_row
+from nbest.corpus.container import OF_SEGMENTS
+from nbest.formats.lists.base import EVERYTHING, HEAD, Format, sparse_row
 
 _TEXTS = ("a house", "größer  als", "", 'say "no" \\ <unk>', "日本 語", "= 1 : 2", "a mouse", "x|y")
 _VALUES = (0.1, -1 / 3, -0.0, 5e-324, -1e300, 123456789.12345679, 0.0, -7.0)
@@ -68,7 +69,7 @@ def check_example(format: Format, root: Path) -> None:
     for what, change in () if format.binary else GUISES.items():
         other = _result(format, put(format, root / what, {name: change(data) for name, data in files.items()}))
         assert isinstance(other, NBest), f"{format.name}: {what} is not accepted: {other}"
-        _assert_equal(f"{format.name}, {what}", plain, other, {"features", "sparse", "references", "sources", "ids"})
+        _assert_equal(f"{format.name}, {what}", plain, other, EVERYTHING)
 
 
 GUISES: dict[str, Any] = {
@@ -225,6 +226,9 @@ def _sample(lengths: Any, keeps: frozenset[str]) -> NBest:
         texts=Texts.of(_TEXTS[h % 8] for h in range(count)),
         references=_sample_references(len(lengths), keeps),
         sources=tuple(_TEXTS[i % 8] for i in range(len(lengths))) if "sources" in keeps else None,
+        groups=tuple(_TEXTS[i // 2 % 8] for i in range(len(lengths))) if "groups" in keeps else None,
+        gains=np.array([_VALUES[(h + 1) % 8] for h in range(count)]) if "gains" in keeps and count else None,
+        answers=Texts.of(_TEXTS[(h + 5) % 8] for h in range(count)) if "answers" in keeps and count else None,
         **(_sample_sparse(count) if "sparse" in keeps and count > 1 else {}),
     )
 
@@ -249,7 +253,14 @@ def _snapshot(corpus: NBest) -> tuple[Any, ...]:
     texts = None if corpus.texts is None else list(corpus.texts)
     rows = [sparse_row(corpus, h) for h in range(corpus.hypotheses)]
     arrays = corpus.offsets.tobytes(), corpus.features.tobytes()
-    return *arrays, corpus.feature_names, corpus.ids, texts, corpus.references, corpus.sources, repr(rows)
+    own = [getattr(corpus, name) for name in OF_SEGMENTS]
+    return *arrays, corpus.feature_names, texts, own, repr(rows), _values(corpus, "gains"), _values(corpus, "answers")
+
+
+def _values(corpus: NBest, name: str) -> list[Any] | None:
+    """What hypotheses have of a field; None where there is none."""
+    value = getattr(corpus, name)
+    return None if value is None else list(value)
 
 
 def _assert_equal(what: str, first: NBest, second: NBest, keeps: frozenset[str] | set[str]) -> None:
@@ -260,8 +271,8 @@ def _assert_equal(what: str, first: NBest, second: NBest, keeps: frozenset[str] 
         assert _rows(first) == _rows(second), f"{what}: features differ: {_rows(first)} and {_rows(second)}"
     if keeps & {"references", "reference"}:
         assert first.references == second.references, f"{what}: references differ"
-    if "sources" in keeps:
-        assert first.sources == second.sources, f"{what}: sources differ"
+    for name in {"sources", "groups", "gains", "answers"} & keeps:
+        assert _values(first, name) == _values(second, name), f"{what}: {name} differ"
 
 
 def _rows(corpus: NBest) -> list[str]:

@@ -45,7 +45,15 @@ def rich() -> NBest:
     added = apply_recipes(corpus, fit_recipes(corpus, [{"kind": "bins", "bins": 2}]))
     origins = {"first": Origin(-1, 10.0, "length"), "second": Origin(1, None, "")}
     words = Texts.of(f"größer 日本 {h}\u2028\n" if h % 3 else "" for h in range(corpus.hypotheses))
-    return replace(added, origins=origins, texts=words, positions=np.arange(corpus.hypotheses)[::-1])
+    return replace(
+        added,
+        origins=origins,
+        texts=words,
+        answers=Texts.of(f"{h % 5}" * (h % 3) for h in range(corpus.hypotheses)),
+        gains=np.arange(corpus.hypotheses) / 7.0,
+        groups=tuple(f"größe {i // 4}" for i in range(len(corpus))),
+        positions=np.arange(corpus.hypotheses)[::-1],
+    )
 
 
 def bare() -> NBest:
@@ -370,7 +378,7 @@ def unlist(path: Path, *names: str) -> None:
     (path / "manifest.json").write_text(json.dumps(sealed(content)))
 
 
-@pytest.mark.parametrize("name", [name for name in ARRAYS | NAMES if name != "positions"])
+@pytest.mark.parametrize("name", [name for name in ARRAYS | NAMES if name not in ("positions", "gains")])
 def test_arrays_that_belong_together_are_all_there(name: str, tmp_path: Path) -> None:
     write(replace(rich(), sources=tuple("abc" for _ in rich().ids)), tmp_path / "a.store")
     unlist(tmp_path / "a.store", name)

@@ -96,12 +96,19 @@ def test_a_table_as_others_write_it(name: str, table: Callable[..., Path]) -> No
         "text": pa.array(["x y", "x", ""], pa.large_string()),
         "lm": pa.array([-1.5, -2.25, 0.0], pa.float32()),
         "when": pa.array(["now", None, "then"]),
-        "kept": pa.array([True, False, None]),
+        "kept": pa.array([True, False, True]),
+        "gain": pa.array([1, 0, -2], pa.int8()),
+        "answer": pa.array(["x", None, "y"]),
+        "doc": pa.array([3, 3, 4]),
     }
     corpus = read(table(name, columns))
     assert corpus.ids == ("b", "a")
-    assert corpus.feature_names == ("rank", "lm")
-    assert corpus.features.tolist() == [[1, -1.5], [2, -2.25], [1, 0]]
+    assert corpus.feature_names == ("rank", "lm", "kept")
+    assert corpus.features.tolist() == [[1, -1.5, 1], [2, -2.25, 0], [1, 0, 1]]
+    assert corpus.gains is not None
+    assert corpus.gains.tolist() == [1, 0, -2]
+    assert list(corpus.answers or ()) == ["x", "", "y"]
+    assert corpus.groups == ("3", "4")
     assert list(corpus.texts or ()) == ["x y", "x", ""]
     assert corpus.references == (("x y",), ("z",))
 

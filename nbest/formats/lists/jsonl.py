@@ -1,9 +1,10 @@
 """Our own format: JSON lines, one segment a line. Holds all that `NBest` holds of the input, exactly.
 
-    {"id": "utt1", "source": "...", "references": ["..."],
-     "hypotheses": [{"text": "...", "features": {"am": -12.3}, "sparse": {"bi:of the": 1}}]}
+    {"id": "utt1", "source": "...", "references": ["..."], "group": "speaker 7", "hypotheses": [
+        {"text": "...", "features": {"am": -12.3}, "sparse": {"bi:of the": 1}, "score": 1, "answer": "..."}]}
 
-Only "hypotheses" is required. Without "id" the number of the line, from 0, is the id. Lists may be empty.
+Only "hypotheses" is required. Without "id" the number of the line, from 0, is the id. Lists may be empty. "score" is
+what a hypothesis is worth (`gains`), "answer" what counts for equality; "doc" is another word for "group".
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from nbest.base.files import read_bytes, replacing
 from nbest.corpus import NBest
 from nbest.formats.json_text import kind, loads, need, need_number
 from nbest.formats.lists import jsonl_fast
-from nbest.formats.lists.base import Format, lines_of, shown, sparse_row
+from nbest.formats.lists.base import EVERYTHING, Format, lines_of, shown, sparse_row
 from nbest.formats.lists.builder import Builder
 from nbest.formats.lists.lines import Piece, stream_lines, whole_lines
 
-_SEGMENT_KEYS = ("id", "source", "references", "hypotheses")
-_HYPOTHESIS_KEYS = ("text", "features", "sparse")
+_SEGMENT_KEYS = ("id", "source", "references", "hypotheses", "group", "doc")
+_HYPOTHESIS_KEYS = ("text", "features", "sparse", "score", "answer")
 
 
 def read_jsonl(path: str | Path, *, data: bytes | None = None) -> NBest:
@@ -62,18 +63,29 @@ def _read_segment(builder: Builder, line: int, segment: dict[str, Any]) -> None:
     source = segment.get("source")
     if source is not None:
         need(path, line, '"source"', source, str)
-    builder.segment(name, references_of(path, line, segment.get("references")), source, line)
+    references = references_of(path, line, segment.get("references"))
+    builder.segment(name, references, source, line, group=_group_of(path, line, segment))
     for hypothesis in need(path, line, '"hypotheses"', segment["hypotheses"], list):
         _read_hypothesis(builder, line, name, need(path, line, "a hypothesis", hypothesis, dict))
 
 
 def id_of(path: str | Path, line: int, value: Any) -> str:
     """The id of a segment: its number in the file where it has none."""
-    if value is None:
-        return str(line - 1)
+    return str(line - 1) if value is None else _name(path, line, "id", value)
+
+
+def _name(path: str | Path, line: int, key: str, value: Any) -> str:
     if type(value) not in (str, int):
-        raise FormatError(path, line, f'"id" must be a string or an integer, got {kind(value)}: {shown(value)}')
+        raise FormatError(path, line, f'"{key}" must be a string or an integer, got {kind(value)}: {shown(value)}')
     return str(value)
+
+
+def _group_of(path: str | Path, line: int, segment: dict[str, Any]) -> str | None:
+    """What a segment belongs to; both words may be there where they say the same."""
+    names = {_name(path, line, key, segment[key]) for key in ("group", "doc") if segment.get(key) is not None}
+    if len(names) > 1:
+        raise FormatError(path, line, '"group" and "doc" are the same thing and differ here; leave one of them out')
+    return names.pop() if names else None
 
 
 def references_of(path: str | Path, line: int, value: Any) -> list[str]:
@@ -93,8 +105,16 @@ def _read_hypothesis(builder: Builder, line: int, segment: str, hypothesis: dict
     text = hypothesis.get("text")
     if text is not None:
         need(path, line, '"text"', text, str)
-    features = numbers_of(path, line, "features", hypothesis.get("features"))
-    builder.hypothesis(segment, text, features, line, numbers_of(path, line, "sparse", hypothesis.get("sparse")))
+    score, answer = hypothesis.get("score"), hypothesis.get("answer")
+    builder.hypothesis(
+        segment,
+        text,
+        numbers_of(path, line, "features", hypothesis.get("features")),
+        line,
+        numbers_of(path, line, "sparse", hypothesis.get("sparse")),
+        gain=None if score is None else need_number(path, line, '"score"', score),
+        answer=None if answer is None else need(path, line, '"answer"', answer, str),
+    )
 
 
 def numbers_of(path: str | Path, line: int, key: str, value: Any) -> dict[str, float]:
@@ -132,6 +152,8 @@ def _segment(corpus: NBest, i: int) -> dict[str, Any]:
         segment["source"] = corpus.sources[i]
     if corpus.references is not None:
         segment["references"] = list(corpus.references[i])
+    if corpus.groups is not None:
+        segment["group"] = corpus.groups[i]
     rows = range(int(corpus.offsets[i]), int(corpus.offsets[i + 1]))
     segment["hypotheses"] = [_hypothesis(corpus, h) for h in rows]
     return segment
@@ -145,6 +167,10 @@ def _hypothesis(corpus: NBest, h: int) -> dict[str, Any]:
         sparse = sparse_row(corpus, h)
         if sparse:
             hypothesis["sparse"] = {name: _short(value) for name, value in sparse.items()}
+    if corpus.gains is not None:
+        hypothesis["score"] = _short(float(corpus.gains[h]))
+    if corpus.answers is not None:
+        hypothesis["answer"] = corpus.answers[h]
     return hypothesis
 
 
@@ -167,12 +193,13 @@ FORMAT = Format(
     sniff=_sniff,
     suffixes=(".jsonl", ".ndjson"),
     summary="JSON lines, one segment each: the format of nbest itself, which keeps everything",
-    keeps=frozenset({"ids", "features", "sparse", "references", "sources", "ragged", "empty"}),
+    keeps=EVERYTHING,
     example={
-        "dev.jsonl": '{"id": "u1", "source": "ein Haus", "references": ["a house"], "hypotheses": ['
-        '{"text": "a house", "features": {"am": -12.3, "lm": -4.5}}, '
-        '{"text": "one höuse", "features": {"am": -12, "lm": -5.25e0}, "sparse": {"bi:one house": 1}}]}\n'
-        '{"id": 7, "source": "", "references": ["x", "y"], "hypotheses": []}\n'
-        '{"source": "-", "references": ["-"], "hypotheses": [{"text": "", "features": {"lm": 0, "am": 0.5}}]}\n'
+        "dev.jsonl": '{"id": "u1", "source": "ein Haus", "references": ["a house"], "doc": "d", "hypotheses": ['
+        '{"text": "a house", "features": {"am": -12.3, "lm": -4.5}, "score": true, "answer": "house"}, '
+        '{"text": "one höuse", "features": {"am": -12, "lm": -5.25e0}, "sparse": {"bi:one house": 1}, "score": 0.5}]}\n'
+        '{"id": 7, "source": "", "references": ["x", "y"], "group": 3, "hypotheses": []}\n'
+        '{"source": "-", "references": ["-"], "group": "3", "hypotheses": ['
+        '{"text": "", "features": {"lm": 0, "am": true}, "score": -2}]}\n'
     },
 )

@@ -21,7 +21,7 @@ from nbest.base.types import Ints
 from nbest.corpus import NBest
 from nbest.corpus.blocks import blocks
 from nbest.corpus.order import in_order
-from nbest.formats.lists.base import Format
+from nbest.formats.lists.base import EVERYTHING, Format
 from nbest.formats.lists.store_files import RECIPES, Store
 from nbest.formats.lists.store_layout import ARRAYS, FORM, NAMES
 from nbest.formats.lists.store_writer import Writer
@@ -114,5 +114,5 @@ FORMAT = Format(
     binary=True,
     stream=stream_store,
     write_blocks=write_store_blocks,
-    keeps=frozenset({"ids", "features", "sparse", "references", "sources", "ragged", "empty"}),
+    keeps=EVERYTHING,
 )

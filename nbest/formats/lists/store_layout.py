@@ -40,6 +40,8 @@ ARRAYS: dict[str, Array] = {
     "id": Array("id", _BYTES),
     "source_bounds": Array("segments", into="source"),
     "source": Array("source", _BYTES),
+    "group_bounds": Array("segments", into="group"),
+    "group": Array("group", _BYTES),
     "reference_offsets": Array("segments", into="references"),
     "reference_bounds": Array("references", into="reference"),
     "reference": Array("reference", _BYTES),
@@ -47,6 +49,9 @@ ARRAYS: dict[str, Array] = {
     "positions": Array("rows"),
     "text_bounds": Array("rows", into="text"),
     "text": Array("text", _BYTES),
+    "gains": Array("rows", ("<f8",)),
+    "answer_bounds": Array("rows", into="answer"),
+    "answer": Array("answer", _BYTES),
     "sparse_bounds": Array("rows", into="entries"),
     "sparse_columns": Array("entries", ("<i4", "<i8")),
     "sparse_values": Array("entries", _FLOATS),
@@ -80,6 +85,8 @@ def arrays_of(lists: NBest, columns: Ints | None) -> Arrays:
         found["features"] = lists.features
     if lists.sources is not None:
         found |= packed("source", lists.sources)
+    if lists.groups is not None:
+        found |= packed("group", lists.groups)
     if lists.references is not None:
         found["reference_offsets"] = np.cumsum([0, *map(len, lists.references)], dtype=np.int64)
         found |= packed("reference", [text for texts in lists.references for text in texts])
@@ -87,6 +94,10 @@ def arrays_of(lists: NBest, columns: Ints | None) -> Arrays:
         found["positions"] = lists.positions
     if lists.texts is not None:
         found |= _joined("text", lists.texts.compact())
+    if lists.gains is not None:
+        found["gains"] = lists.gains
+    if lists.answers is not None:
+        found |= _joined("answer", lists.answers.compact())
     if lists.sparse is not None and columns is not None:
         found["sparse_bounds"] = np.asarray(lists.sparse.indptr, np.int64)
         found["sparse_columns"], found["sparse_values"] = columns[lists.sparse.indices], lists.sparse.data
@@ -112,9 +123,7 @@ def lists_in(arrays: Arrays, about: Mapping[str, Any], sparse_names: tuple[str, 
     """Lists out of arrays; views of them where bounds begin with 0. `about` are the fields that are no arrays."""
     near: Arrays = {name: _from_zero(arrays[name]) if ARRAYS[name].into else arrays[name] for name in arrays}
     offsets = near["offsets"]
-    rows, texts, references = int(offsets[-1]), None, None
-    if "text" in near:
-        texts = Texts(near["text"], near["text_bounds"][:-1], near["text_bounds"][1:])
+    rows, references = int(offsets[-1]), None
     if "reference" in near:
         every = texts_in(near, "reference")
         references = tuple(tuple(every[low:high]) for low, high in pairwise(near["reference_offsets"].tolist()))
@@ -122,14 +131,23 @@ def lists_in(arrays: Arrays, about: Mapping[str, Any], sparse_names: tuple[str, 
         offsets=offsets,
         features=near.get("features", np.zeros((rows, 0))),
         ids=tuple(texts_in(near, "id")),
-        texts=texts,
+        texts=_texts(near, "text"),
         references=references,
         sources=tuple(texts_in(near, "source")) if "source" in near else None,
+        groups=tuple(texts_in(near, "group")) if "group" in near else None,
+        gains=near.get("gains"),
+        answers=_texts(near, "answer"),
         sparse=_matrix(near, len(sparse_names)),
         sparse_names=sparse_names,
         positions=near.get("positions"),
         **about,
     )
+
+
+def _texts(arrays: Arrays, name: str) -> Texts | None:
+    """The texts of hypotheses, which share the bytes."""
+    bounds = arrays.get(f"{name}_bounds")
+    return None if bounds is None else Texts(arrays[name], bounds[:-1], bounds[1:])
 
 
 def _from_zero(bounds: Ints) -> Ints:

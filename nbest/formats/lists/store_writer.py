@@ -31,7 +31,10 @@ _DEFAULTS = {"positions": "<i8", "sparse_bounds": "<i8", "sparse_columns": "<i4"
 _SAID = {
     "features": "features",
     "text_bounds": "texts",
+    "gains": "scores",
+    "answer_bounds": "answers",
     "source_bounds": "a source",
+    "group_bounds": "a group",
     "reference_offsets": "references",
 }
 

@@ -12,7 +12,7 @@ from nbest.base.files import read_bytes
 from nbest.base.inputs import Input, Progress
 from nbest.base.mapped import MappedFile, frozen
 from nbest.corpus import NBest
-from nbest.formats.lists.base import Format
+from nbest.formats.lists.base import EVERYTHING, Format
 from nbest.formats.lists.lines import PIECE
 from nbest.formats.lists.table_writer import write_tables
 from nbest.formats.lists.tables import NEEDS, blocks_of, complaints, lists_of, need_arrow
@@ -74,7 +74,7 @@ def table_format(
         sniff=lambda path, head: head.startswith(magic),
         binary=True,
         needs=NEEDS,
-        keeps=frozenset({"ids", "features", "sparse", "references", "sources", "ragged", "empty"}),
+        keeps=EVERYTHING,
         **described,
     )
 

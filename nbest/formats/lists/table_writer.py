@@ -16,10 +16,10 @@ from nbest.base.errors import CapabilityError
 from nbest.base.files import replacing
 from nbest.base.types import Ints
 from nbest.compute import segments
-from nbest.corpus import NBest
+from nbest.corpus import NBest, Texts
 from nbest.formats.lists.tables import OWN
 
-_OF_SEGMENTS = ("id", "source", "references")  # columns, the others are of hypotheses
+_OF_SEGMENTS = ("id", "source", "references", "group")  # columns, the others are of hypotheses
 
 
 def write_tables(blocks: Iterable[NBest], path: str | Path, name: str, open_writer: Callable[[Any, Any], Any]) -> None:
@@ -103,13 +103,17 @@ def table_of(corpus: NBest, name: str, *, sparse: bool = False) -> Any:
     owners = pa.array(np.repeat(np.arange(len(corpus)), counts))
     rows = _hypotheses(corpus, counts)
     columns: dict[str, Any] = {"id": pa.array(map(_clean, corpus.ids), pa.string()).take(owners)}
-    if corpus.sources is not None:
-        columns["source"] = pa.array(map(_clean, corpus.sources), pa.string()).take(owners)
+    for column, values in (("source", corpus.sources), ("group", corpus.groups)):
+        if values is not None:
+            columns[column] = pa.array(map(_clean, values), pa.string()).take(owners)
     if corpus.references is not None:
         lists = [list(map(_clean, each)) for each in corpus.references]
         columns["references"] = pa.array(lists, pa.list_(pa.string())).take(owners)
-    if corpus.texts is not None:
-        columns["text"] = _texts(corpus).take(rows).cast(pa.string())
+    for column, texts in (("text", corpus.texts), ("answer", corpus.answers)):
+        if texts is not None:
+            columns[column] = _texts(texts).take(rows).cast(pa.string())
+    if corpus.gains is not None:
+        columns["gain"] = pa.array(corpus.gains).take(rows)
     for d, feature in enumerate(corpus.feature_names):
         columns[_clean(feature)] = pa.array(np.ascontiguousarray(corpus.features[:, d])).take(rows)
     if sparse or corpus.sparse is not None:
@@ -128,11 +132,10 @@ def _hypotheses(corpus: NBest, counts: Ints) -> Any:
     return pa.array(numbers, mask=empty)
 
 
-def _texts(corpus: NBest) -> Any:
+def _texts(texts: Texts) -> Any:
     import pyarrow as pa
 
-    assert corpus.texts is not None
-    packed = corpus.texts.compact()
+    packed = texts.compact()
     offsets = np.append(np.zeros(1, np.int64), packed.ends)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(packed.buffer))]
     return pa.Array.from_buffers(pa.large_string(), len(packed), buffers)

@@ -6,11 +6,14 @@
 | `text` | the hypothesis |
 | `source` | the input text of the segment, the same in all of its rows |
 | `references` | a list of strings, or one string; the same in all rows of the segment |
+| `group` or `doc` | what the segment belongs to, a string or a whole number, the same in all of its rows |
+| `gain` | what the hypothesis is worth, a number (`score` in jsonl; here a column `score` is a feature as any other) |
+| `answer` | what of the hypothesis counts for equality |
 | `sparse` | a map from names to numbers |
 | any other column of numbers | a dense feature |
 
-The names are those of `jsonl`; columns of other kinds are left alone. A row in which text, features and sparse features
-are all null is a segment without hypotheses. Rows are read batch by batch.
+The names are those of `jsonl`; booleans are 0 and 1, columns of other kinds are left alone. A row in which text,
+features, gain and sparse features are all null is a segment without hypotheses. Rows are read batch by batch.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from nbest.formats.lists.known import KnownNames
 
 NEEDS = "pyarrow"
 
-OWN = ("id", "text", "source", "references", "sparse")
+OWN = ("id", "text", "source", "references", "group", "doc", "gain", "answer", "sparse")
 """Columns that are no features."""
 
 _TWICE = "the rows of a segment must stand together"
@@ -140,9 +143,12 @@ class _TableRows:
             features=rows.features(there),
             feature_names=rows.names,
             ids=ids,
-            texts=rows.texts(there),
+            texts=rows.texts("text", there),
+            answers=rows.texts("answer", there),
+            gains=rows.gains(there),
             references=rows.references(),
-            sources=rows.sources(),
+            sources=rows.segments_have("source"),
+            groups=rows.segments_have("group") or rows.segments_have("doc"),
             sparse=sparse,
             sparse_names=sparse_names,
         )
@@ -169,6 +175,10 @@ class _TableRows:
             ("id", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
             ("text", _is_string, "strings"),
             ("source", _is_string, "strings"),
+            ("answer", _is_string, "strings"),
+            ("gain", _is_number, "numbers"),
+            ("group", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
+            ("doc", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
             ("references", lambda t: _is_string(t) or (_is_list(t) and _is_string(t.value_type)), "lists of strings"),
             ("sparse", lambda t: pa.types.is_map(t) and _is_string(t.key_type) and _is_number(t.item_type), "maps"),
         ):
@@ -196,7 +206,7 @@ class _TableRows:
 
     def there(self, owners: Ints) -> Ints:
         """The rows that are hypotheses."""
-        own = [name for name in ("text", *self.names, "sparse") if name in self.table.column_names]
+        own = [name for name in ("text", *self.names, "gain", "sparse") if name in self.table.column_names]
         nothing = np.full(len(owners), bool(own))
         for name in own:
             nothing &= np.asarray(self.table.column(name).is_null())
@@ -216,36 +226,47 @@ class _TableRows:
         single = bool(kinds) and all(pa.types.is_float32(kind) for kind in kinds)
         out = np.empty((len(there), len(self.names)), np.float32 if single else np.float64)
         for d, name in enumerate(self.names):
-            out[:, d] = self._column(name, pa.from_numpy_dtype(out.dtype)).fill_null(0.0).to_numpy()[there]
-        wrong = ~np.isfinite(out)
-        if wrong.any():
-            h, d = np.argwhere(wrong)[0]
-            self.complain(there[h], f"feature {self.names[d]!r} must be a finite number, got {out[h, d]}")
+            out[:, d] = self._numbers(name, pa.from_numpy_dtype(out.dtype), there, f"feature {name!r}")
         return out
 
-    def texts(self, there: Ints) -> Texts | None:
-        """Of the hypotheses; they share the memory of the table."""
+    def gains(self, there: Ints) -> Floats | None:
+        """[H] what hypotheses are worth."""
         import pyarrow as pa
 
-        if "text" not in self.table.column_names:
+        return self._numbers("gain", pa.float64(), there, "'gain'") if "gain" in self.table.column_names else None
+
+    def _numbers(self, name: str, kind: Any, there: Ints, what: str) -> Floats:
+        """[H] a column of finite numbers."""
+        values = self._column(name, kind).fill_null(0.0).to_numpy()[there]
+        wrong = ~np.isfinite(values)
+        if wrong.any():
+            h = int(np.argmax(wrong))
+            self.complain(there[h], f"{what} must be a finite number, got {values[h]}")
+        return np.asarray(values)
+
+    def texts(self, name: str, there: Ints) -> Texts | None:
+        """A column of texts of the hypotheses; they share the memory of the table."""
+        import pyarrow as pa
+
+        if name not in self.table.column_names:
             return None
-        column = self._column("text", pa.large_string())
+        column = self._column(name, pa.large_string())
         _, offsets, data = column.buffers()
         ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
         buffer = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
         return Texts(buffer, ends[:-1][there], ends[1:][there])
 
-    def sources(self) -> tuple[str, ...] | None:
-        """Of the segments."""
+    def segments_have(self, name: str) -> tuple[str, ...] | None:
+        """A column of texts that is the same in all rows of a segment: one for each."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if "source" not in self.table.column_names:
+        if name not in self.table.column_names:
             return None
-        column = self._column("source", pa.large_string())
-        self._refuse_null("source", np.asarray(column.is_null()))
+        column = self._column(name, pa.large_string())
+        self._refuse_null(name, np.asarray(column.is_null()))
         differs = np.asarray(pc.not_equal(column[1:], column[:-1]))
-        self._refuse_difference("source", np.append(False, differs)[: len(column)])
+        self._refuse_difference(name, np.append(False, differs)[: len(column)])
         return tuple(column.take(pa.array(self.starts)).to_pylist())
 
     def references(self) -> tuple[tuple[str, ...], ...] | None:
@@ -331,4 +352,5 @@ def _is_list(kind: Any) -> bool:
 def _is_number(kind: Any) -> bool:
     import pyarrow as pa
 
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return numbers or pa.types.is_boolean(kind)

@@ -11,11 +11,11 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.parameters import check, parameter
-from nbest.base.randomness import generator
 from nbest.base.types import Bools, Floats
 from nbest.compute import parallel
 from nbest.compute.forks import apart
 from nbest.corpus.contract import Corpus, need_corpus
+from nbest.corpus.grouping import in_folds, units
 from nbest.decisions.chosen import score_of
 from nbest.features import corpus_scale
 from nbest.forests.edge_stats import adds_up
@@ -92,14 +92,16 @@ class MinRisk(Trainer):
             return
         if heldout is not None:
             raise ParameterError("held-out lists and 'folds' of MinRisk both choose where to stop; give one of them")
-        if not 2 <= self.folds <= len(corpus):
-            limit = f"0 or between 2 and the number of segments ({len(corpus)})"
+        most = int(units(corpus).max(initial=-1)) + 1
+        if not 2 <= self.folds <= most:
+            what = "segments" if corpus.groups is None else "groups"
+            limit = f"0 or between 2 and the number of {what} ({most})"
             raise ParameterError(f"'folds' of MinRisk must be {limit}, got {self.folds}")
 
     def _crossed(self, path: _Path) -> tuple[list[_Step], int]:
         """The steps of the path up to where the metric of left-out folds is best."""
         problem = path.problem
-        fold = generator(self.seed).permutation(len(problem.corpus)) % self.folds
+        fold = in_folds(problem.corpus, self.folds, self.seed)
         tell = partial(parallel.counter(self.progress, self.folds + 1), 1)
         path.evaluate(path.base, problem.start(self.start))  # what has to be compiled is, once
         # a worker that would have no fold walks over all of the corpus, further than may be wanted
