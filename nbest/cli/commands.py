@@ -162,6 +162,9 @@ class MetricOptions(Further):
 
     tokenize: str | None = parameter(None, "BLEU's tokeniser: 13a (default), none, intl, char, zh.")
     lowercase: bool = parameter(False, "Ignore case in the metric.", flags=("--lowercase", "-lc"))
+    normalize: str | None = parameter(
+        None, "Normalise texts before the metric: whisper, basic, punct, lower, nfkc, ...; several: nfkc+lower."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

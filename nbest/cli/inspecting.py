@@ -21,6 +21,7 @@ from nbest.model.loglinear import load
 from nbest.report import Column, Table
 
 _TOP = 20  # strongest features shown of a model
+_OF_LISTS = "refs", "metric", "against", "against_refs", "tokenize", "lowercase", "normalize", "column", "scores"
 
 
 def run(call: Inspect) -> None:
@@ -50,7 +51,7 @@ def _look_at_model(paths: list[str], call: Inspect, console: Console) -> None:
     """Show a model file, which goes with no other file and no metric."""
     if len(paths) > 1:
         raise ParameterError(f"a model file is inspected alone, got {len(paths)} files")
-    for option in ("refs", "metric", "against", "against_refs", "tokenize", "lowercase", "column", "scores"):
+    for option in _OF_LISTS:
         if getattr(call, option):
             name = option.replace("_", "-")
             raise ParameterError(f"--{name} is for lists and forests, and {paths[0]} is a model file")

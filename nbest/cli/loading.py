@@ -181,7 +181,8 @@ def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:
         raise ParameterError(f"say what to optimise or report with --metric, one of {', '.join(METRICS)}")
     kind = look_up(METRICS, name, "metric")
     options = take(kind, given)
-    for option, value in (("tokenize", call.tokenize), ("lowercase", call.lowercase or None)):
+    for option in ("tokenize", "lowercase", "normalize"):
+        value = getattr(call, option) or None
         if value is None:
             continue
         if option not in settable(kind):

@@ -23,6 +23,7 @@ from nbest.forests.ngrams import ExpectedCounts, expected_counts, expected_count
 from nbest.forests.ngrams.completed import clip
 from nbest.forests.ngrams.tokens import retokenised, text_tokens
 from nbest.metrics import BLEU, make_metric, ngrams
+from nbest.metrics.normalise import need_words, normalised
 from nbest.metrics.tokenise import tokens
 from nbest.model.loglinear import LogLinear
 
@@ -150,7 +151,7 @@ def _texts(corpus: NBest) -> Texts:
 
 def _from_lists(corpus: NBest, metric: BLEU) -> tuple[Words, Forests]:
     """Tokens of the hypotheses, and the lists as forests with these for words."""
-    (words,), count = tokens(metric.tokenize, _texts(corpus), lowercase=metric.lowercase)
+    (words,), count = tokens(metric.tokenize, *normalised(metric.normalize, _texts(corpus)), lowercase=metric.lowercase)
     bare = forests_of(replace(corpus, texts=None, metric=None, stats=None))
     names = tuple(str(number) for number in range(count))  # tokens are only compared
     return words, replace(bare, symbol_offsets=words.offsets, symbols=words.ids, vocabulary=names)
@@ -158,6 +159,7 @@ def _from_lists(corpus: NBest, metric: BLEU) -> tuple[Words, Forests]:
 
 def _from_forests(corpus: NBest, forests: Forests, metric: BLEU) -> tuple[Words, Forests]:
     """Tokens of the hypotheses, -1 for those that the forests lack, and the forests with tokens for words."""
+    need_words(metric, "consensus over forests")
     forests = retokenised(forests, metric.tokenize, metric.lowercase)
     return text_tokens(_texts(corpus), forests.vocabulary, metric.tokenize, metric.lowercase), forests
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nbest.compute import segments
-from nbest.corpus import NBest
+from nbest.corpus import NBest, Texts
 from nbest.corpus.contract import Corpus
 from nbest.corpus.kept import Kept, blocks_of
 from nbest.corpus.metric import Metric
 from nbest.decisions import first
 from nbest.evaluation.significance import permutation
 from nbest.metrics import External
+from nbest.metrics.normalise import NONE, normalised
 
 _ROWS = 20000  # hypotheses, or texts, that are looked at first
 _PAIRS = 20  # hypotheses of different loss from which their order is no chance: 2^-20
@@ -154,9 +154,11 @@ def case_findings(corpus: NBest) -> list[str]:
         return []
     if getattr(metric, "lowercase", True):  # ignored already, or always counted
         return []
-    texts = corpus.texts.take(chosen[filled])
+    assert corpus.compared is not None
+    texts = corpus.compared.take(chosen[filled])
     references = [corpus.references[i] for i in filled]
-    own, theirs = _capitals(islice(texts, _ROWS)), _capitals(refs[0] for refs in references[:_ROWS])
+    how, few = getattr(metric, "normalize", NONE), slice(None, _ROWS)
+    own, theirs = map(_capitals, normalised(how, texts.take(few), Texts.of(refs[0] for refs in references[few])))
     if own is None or theirs is None or abs(own - theirs) < _CASED:
         return []
     if not any(share < _CASED / 10 or share > 1 - _CASED for share in (own, theirs)):

@@ -181,7 +181,7 @@ def _score_findings(seen: Seen, kept: Kept, features: tuple[Feature, ...], score
 def _reference_findings(corpus: NBest) -> list[str]:
     """Whether the outputs fit the references of the line before or after better than their own."""
     chosen = first(None, corpus)
-    if corpus.references is None or corpus.texts is None or len(corpus) < 5 or (chosen < 0).any():
+    if corpus.references is None or corpus.compared is None or len(corpus) < 5 or (chosen < 0).any():
         return []
     _, metric = corpus.need_stats()
     if isinstance(metric, External):  # its scores do not come from references
@@ -191,7 +191,7 @@ def _reference_findings(corpus: NBest) -> list[str]:
     own = corpus.score(chosen)
     for shift in (1, -1):
         moved = corpus.references[-shift:] + corpus.references[:-shift]
-        stats = metric.stats(corpus.texts.take(chosen), offsets, moved)
+        stats = metric.stats(corpus.compared.take(chosen), offsets, moved)
         other = float(metric.score(stats.sum(axis=0)))
         if sign * other > sign * own:
             where = "before" if shift == 1 else "after"

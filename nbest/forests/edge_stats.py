@@ -30,7 +30,8 @@ def _(corpus: NBest) -> bool:
 
 @adds_up.register(Forests)
 def _(corpus: Forests) -> bool:
-    return corpus.stats is not None or isinstance(corpus.need_metric(), BLEU)
+    metric = corpus.need_metric()
+    return corpus.stats is not None or (isinstance(metric, BLEU) and (metric.by_word or not len(corpus.tails)))
 
 
 @singledispatch

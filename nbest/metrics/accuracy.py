@@ -10,14 +10,14 @@ from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints, References
 from nbest.compute import segments
 from nbest.corpus.texts import Texts
+from nbest.metrics.normalise import OfTexts
 from nbest.metrics.places import best_places
 from nbest.metrics.rates import Accuracy, versioned
-from nbest.metrics.references import flatten
 from nbest.metrics.tokenise import tokens
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenAccuracy(Accuracy):
+class TokenAccuracy(OfTexts, Accuracy):
     """Token accuracy in percent, higher is better: places where hypothesis and reference have the same token.
 
     Tokens are those of `str.split()`. Statistics: correct, total = the longer of the two lengths. Of several
@@ -30,15 +30,15 @@ class TokenAccuracy(Accuracy):
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, 2] correct places and all places."""
-        return _places(texts, offsets, references, self.lowercase)
+        return _places(*self.prepared(texts, offsets, references), offsets, self.lowercase)
 
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""
-        return versioned(references, case="lc" if self.lowercase else "mixed", unit="token")
+        return self.signed(versioned(references, case="lc" if self.lowercase else "mixed", unit="token"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exact(Accuracy):
+class Exact(OfTexts, Accuracy):
     """Exact-match accuracy in percent, higher is better: hypotheses that equal a reference.
 
     Texts are compared as their sequences of words (`str.split()`), so white space is normalised.
@@ -51,16 +51,15 @@ class Exact(Accuracy):
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, 2] whether correct, and 1."""
-        places = _places(texts, offsets, references, self.lowercase)
+        places = _places(*self.prepared(texts, offsets, references), offsets, self.lowercase)
         return np.stack([places[:, 0] == places[:, 1], np.ones(len(places))], axis=1).astype(np.float64)
 
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""
-        return versioned(references, case="lc" if self.lowercase else "mixed", unit="text")
+        return self.signed(versioned(references, case="lc" if self.lowercase else "mixed", unit="text"))
 
 
-def _places(texts: Texts, offsets: Ints, references: References, lowercase: bool) -> Floats:
+def _places(texts: Texts, flat: Texts, groups: Ints, offsets: Ints, lowercase: bool) -> Floats:
     """[H, 2] equal places and all places, against the reference with the largest share of equal ones."""
-    flat, groups = flatten(texts, offsets, references)
     (hyps, refs), _ = tokens("none", texts, flat, lowercase=lowercase)
     return best_places(hyps, refs, segments.owners(offsets), groups)

@@ -14,8 +14,9 @@ from nbest.compute import segments
 from nbest.compute.jets import Value, minimum_zero, sigmoid
 from nbest.corpus.texts import Texts
 from nbest.metrics import ngrams
+from nbest.metrics.normalise import OfTexts
 from nbest.metrics.rates import FLOOR, smooth_log_rate
-from nbest.metrics.references import flatten, ranks
+from nbest.metrics.references import ranks
 from nbest.metrics.tokenise import check_tokeniser, tokeniser_signature, tokens
 
 SMOOTHING = {"none": 0.0, "exp": 0.0, "floor": 0.1, "add-k": 1.0}
@@ -26,7 +27,7 @@ SMALLEST = 1e-280
 
 
 @dataclass(frozen=True, kw_only=True)
-class BLEU:
+class BLEU(OfTexts):
     """BLEU in percent, higher is better.
 
         score = 100 min(1, exp(1 - ref_len / hyp_len)) exp(1/K sum_n log(correct_n / total_n)),    K = max_ngram_order
@@ -50,6 +51,7 @@ class BLEU:
     higher_is_better = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_tokeniser(self.tokenize)
         check(self)
 
@@ -61,7 +63,7 @@ class BLEU:
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, M] statistics, equal to sacrebleu's. The tokeniser is called once per distinct word."""
-        flat, groups = flatten(texts, offsets, references)
+        texts, flat, groups = self.prepared(texts, offsets, references)
         (hyps, refs), vocabulary = tokens(self.tokenize, texts, flat, lowercase=self.lowercase)
         order = self.max_ngram_order
         out = np.empty((len(texts), 2 + 2 * order))
@@ -117,7 +119,7 @@ class BLEU:
             "smooth_value": self.smooth_value,
         }
         order = "" if self.max_ngram_order == 4 else f"|order:{self.max_ngram_order}"
-        return f"{BLEUSignature(args)}{order}"
+        return self.signed(f"{BLEUSignature(args)}{order}")
 
     def _smoothed(self, totals: Floats) -> Floats:
         """[R] BLEU of totals [R, M] in the order of sacrebleu's `compute_bleu`, all rows at once."""

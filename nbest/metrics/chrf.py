@@ -16,8 +16,9 @@ from nbest.compute.jets import Value, log
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, characters
 from nbest.metrics import ngrams
+from nbest.metrics.normalise import OfTexts
 from nbest.metrics.rates import FLOOR, smooth_rate
-from nbest.metrics.references import flatten, ranks
+from nbest.metrics.references import ranks
 from nbest.metrics.tokenise import split_words
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -26,7 +27,7 @@ _CODE_POINTS = 0x110000
 
 
 @dataclass(frozen=True, kw_only=True)
-class CHRF:
+class CHRF(OfTexts):
     """chrF in percent, higher is better: F-score of character (and word) n-grams, recall weighing `beta` times.
 
         F = (1 + beta^2) P R / (beta^2 P + R),    P, R averages over orders of match_n / hyp_n, match_n / ref_n
@@ -48,6 +49,7 @@ class CHRF:
     higher_is_better = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(self, f"chrF{shown(self.beta)}")
 
     @property
@@ -64,7 +66,7 @@ class CHRF:
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, M] statistics, equal to sacrebleu's."""
-        flat, groups = flatten(texts, offsets, references)
+        texts, flat, groups = self.prepared(texts, offsets, references)
         if self.lowercase:
             texts, flat = (Texts.of(text.lower() for text in part) for part in (texts, flat))
         owners = segments.owners(offsets)
@@ -131,7 +133,8 @@ class CHRF:
         from sacrebleu.metrics.chrf import CHRFSignature
 
         options = ("char_order", "word_order", "lowercase", "whitespace", "eps_smoothing")
-        return str(CHRFSignature({"num_refs": references, **{option: getattr(self, option) for option in options}}))
+        said = {"num_refs": references, **{option: getattr(self, option) for option in options}}
+        return self.signed(str(CHRFSignature(said)))
 
 
 @dataclass(frozen=True, kw_only=True)

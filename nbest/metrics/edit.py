@@ -13,8 +13,9 @@ from nbest.base.types import Floats, Ints, References
 from nbest.compute import parallel, segments
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words
+from nbest.metrics.normalise import OfTexts
 from nbest.metrics.rates import ErrorRate, versioned
-from nbest.metrics.references import flatten, ranks
+from nbest.metrics.references import ranks
 from nbest.metrics.tokenise import tokens
 
 _SURROGATES = (0xD800, 0xE000)
@@ -22,7 +23,7 @@ _POINTS = 0x110000 - (_SURROGATES[1] - _SURROGATES[0])  # how many words a code 
 
 
 @dataclass(frozen=True, kw_only=True)
-class WER(ErrorRate):
+class WER(OfTexts, ErrorRate):
     """Word error rate in percent, lower is better: 100 errors / reference words.
 
     Errors are the fewest insertions, deletions and substitutions of words (`str.split()`). Of several references
@@ -37,7 +38,7 @@ class WER(ErrorRate):
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, 2] errors and length of the reference."""
-        flat, groups = flatten(texts, offsets, references)
+        texts, flat, groups = self.prepared(texts, offsets, references)
         (hyps, refs), vocabulary = tokens("none", texts, flat, lowercase=self.lowercase)
         owners = segments.owners(offsets)
         if vocabulary > _POINTS:
@@ -46,11 +47,11 @@ class WER(ErrorRate):
 
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""
-        return versioned(references, case="lc" if self.lowercase else "mixed", unit="word")
+        return self.signed(versioned(references, case="lc" if self.lowercase else "mixed", unit="word"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class CER(ErrorRate):
+class CER(OfTexts, ErrorRate):
     """Character error rate in percent, lower is better: 100 errors / reference characters (code points).
 
     White space at the ends never counts; within the text it counts as written if `spaces` (as in jiwer), else not.
@@ -65,7 +66,7 @@ class CER(ErrorRate):
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, 2] errors and length of the reference."""
-        flat, groups = flatten(texts, offsets, references)
+        texts, flat, groups = self.prepared(texts, offsets, references)
         refs = self._plain(flat)
         lengths = np.array([len(ref) for ref in refs], np.int64)
         return _fewest(self._plain(texts), refs, lengths, segments.owners(offsets), groups)
@@ -77,7 +78,7 @@ class CER(ErrorRate):
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""
         case = "lc" if self.lowercase else "mixed"
-        return versioned(references, case=case, unit="character", space=self.spaces)
+        return self.signed(versioned(references, case=case, unit="character", space=self.spaces))
 
 
 def _fewest(hyps: Sequence[str], refs: Sequence[str], lengths: Ints, owners: Ints, groups: Ints) -> Floats:

@@ -13,13 +13,14 @@ from nbest.compute import segments
 from nbest.compute.jets import Value
 from nbest.corpus.texts import Texts
 from nbest.metrics import ngrams
+from nbest.metrics.normalise import OfTexts
 from nbest.metrics.rates import percent, smooth_log_rate, versioned
-from nbest.metrics.references import flatten, ranks
+from nbest.metrics.references import ranks
 from nbest.metrics.tokenise import tokens
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Elements:
+class _Elements(OfTexts):
     """What precision, recall and F share: statistics correct, guessed, gold.
 
     Of several references the one with the best F1 of the hypothesis counts, ties to the first. A total of 0 elements
@@ -33,7 +34,7 @@ class _Elements:
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, 3] elements in both, in the hypothesis, in the reference."""
-        flat, groups = flatten(texts, offsets, references)
+        texts, flat, groups = self.prepared(texts, offsets, references)
         (hyps, refs), vocabulary = tokens("none", texts, flat, lowercase=self.lowercase)
         best = np.zeros((len(texts), 3))
         best_f = np.full(len(texts), -1.0)
@@ -64,7 +65,7 @@ class _Elements:
 
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""
-        return versioned(references, case="lc" if self.lowercase else "mixed", unit="element")
+        return self.signed(versioned(references, case="lc" if self.lowercase else "mixed", unit="element"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +108,7 @@ class F1(_Elements):
     beta: float = parameter(1.0, "how much recall counts against precision", above=0)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(self)
 
     @property
@@ -127,4 +129,4 @@ class F1(_Elements):
     def signature(self, references: int = 1) -> str:
         """Options in sacrebleu's form."""
         case = "lc" if self.lowercase else "mixed"
-        return versioned(references, case=case, unit="element", beta=f"{self.beta:g}")
+        return self.signed(versioned(references, case=case, unit="element", beta=f"{self.beta:g}"))

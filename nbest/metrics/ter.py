@@ -13,8 +13,8 @@ from nbest.compute import parallel, segments
 from nbest.compute.row_tables import hashes_of, new_table, number_rows
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words
+from nbest.metrics.normalise import OfTexts
 from nbest.metrics.rates import ErrorRate
-from nbest.metrics.references import flatten
 from nbest.metrics.shifts import fewest_edits
 from nbest.metrics.tokenise import split_lines, split_words
 
@@ -22,7 +22,7 @@ _BLOCK = 64  # hypotheses a piece of work
 
 
 @dataclass(frozen=True, kw_only=True)
-class TER(ErrorRate):
+class TER(OfTexts, ErrorRate):
     """Translation edit rate in percent, lower is better: 100 edits / average reference length.
 
     Snover et al. (2006), AMTA 223-231, as sacrebleu computes it: edits are insertions, deletions, substitutions and
@@ -42,11 +42,11 @@ class TER(ErrorRate):
     def _sacrebleu(self) -> Any:
         from sacrebleu.metrics.ter import TER
 
-        return TER(**asdict(self))
+        return TER(**{name: value for name, value in asdict(self).items() if name != "normalize"})
 
     def stats(self, texts: Texts, offsets: Ints, references: References) -> Floats:
         """[H, 2] edits and average length of the references."""
-        flat, groups = flatten(texts, offsets, references)
+        texts, flat, groups = self.prepared(texts, offsets, references)
         hyps, refs = self._words(texts, flat)
         owners = segments.owners(offsets)
         lengths = np.diff(refs.offsets[groups]) / np.diff(groups)
@@ -62,7 +62,7 @@ class TER(ErrorRate):
         """sacrebleu's signature."""
         ter = self._sacrebleu()
         ter.num_refs = references
-        return str(ter.get_signature())
+        return self.signed(str(ter.get_signature()))
 
 
 def _edits(hyps: Words, refs: Words, owners: Ints, groups: Ints) -> Floats:

@@ -174,7 +174,9 @@ class _Precisions:
     def of(cls, corpus: NBest, order: int) -> _Precisions:
         """Tokens are those of the metric if it is BLEU, else words."""
         given = corpus.metric if isinstance(corpus.metric, BLEU) else BLEU(tokenize="none")
-        tokens = BLEU(tokenize=given.tokenize, lowercase=given.lowercase, max_ngram_order=order)
+        tokens = BLEU(
+            tokenize=given.tokenize, lowercase=given.lowercase, max_ngram_order=order, normalize=given.normalize
+        )
         _, stats = ngram_stats(forests_of(corpus), tokens)
         owners = segments.owners(stats.match_offsets)
         numbers = stats.matches + stats.ngram_offsets[:-1][segments.owners(corpus.offsets)[owners]]

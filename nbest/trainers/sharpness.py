@@ -13,6 +13,7 @@ from nbest.decisions.consensus import consensus_of_each
 from nbest.forests.ngrams.annotation import annotate
 from nbest.forests.ngrams.tokens import retokenised
 from nbest.metrics import BLEU, External
+from nbest.metrics.normalise import need_words
 from nbest.model.loglinear import LogLinear
 
 _GAMMAS = tuple(4.0**k for k in range(-1, 4))
@@ -41,6 +42,7 @@ def decision_gamma(model: LogLinear, corpus: Corpus) -> float:
     gain = metric if isinstance(metric, BLEU) else BLEU(tokenize="none")
     try:
         if forests is not None:  # once, not for every gamma
+            need_words(gain, "consensus over forests")
             plain = retokenised(forests, gain.tokenize, gain.lowercase)
             forests = annotate(plain, gain.max_ngram_order, limit=_LARGEST)
     except CapabilityError:

@@ -22,6 +22,7 @@ from nbest.forests.ngrams.completed import collect, expected, node_states, order
 from nbest.forests.ngrams.tokens import reference_tokens, retokenised
 from nbest.forests.posteriors import checked_scores, posteriors
 from nbest.metrics import BLEU
+from nbest.metrics.normalise import need_words
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ def ngram_stats(
 
     Cost: linear in the edges after splitting, in time and in memory.
     """
+    need_words(metric, "BLEU on forests")
     order = metric.max_ngram_order
     forests = annotate(retokenised(forests, metric.tokenize, metric.lowercase), order, limit=limit, threads=threads)
     references = reference_ngrams(forests, order, tokenize=metric.tokenize, lowercase=metric.lowercase)

@@ -27,10 +27,10 @@ def oracle(forests: Forests, losses: Floats) -> Derivations:
 def forest_oracle(forests: Forests, *, beam: int = 50) -> Derivations:
     """A derivation of each forest with a small loss by the metric of the forests, each segment alone.
 
-    Exact (the smallest loss) for WER where all forests are lattices, see `oracle_errors`. Otherwise a beam, see
-    `beam_oracle`: the loss is at least the smallest. Forests without derivation give none.
+    Exact (the smallest loss) for WER of texts as they are where all forests are lattices, see `oracle_errors`.
+    Otherwise a beam, see `beam_oracle`: the loss is at least the smallest. Forests without derivation give none.
     """
     metric = forests.need_metric()
-    if isinstance(metric, WER) and is_lattice(forests):
+    if isinstance(metric, WER) and metric.by_word and is_lattice(forests):
         return oracle_errors(forests, lowercase=metric.lowercase)[0]
     return beam_oracle(forests, beam=beam)

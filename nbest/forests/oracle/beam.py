@@ -16,6 +16,7 @@ from nbest.forests.kbest import joined
 from nbest.forests.oracle.errors import as_tokens
 from nbest.forests.oracle.items import EDGE, SIZE, WORDS, add_combinations, copy, empty, read_out, same_words
 from nbest.metrics.ngrams import ReferenceTrie, add_reference, table_bits, use_up
+from nbest.metrics.normalise import NONE
 
 _PRECISION, _RATIO = 0.85, 0.72  # of unigrams, and from one order to the next
 
@@ -38,7 +39,9 @@ def beam_oracle(forests: Forests, *, beam: int = 50, threads: int | None = None)
         raise ParameterError(f"'beam' of beam_oracle must be >= 1, got {beam}")
     metric = forests.need_metric()
     tokenizer, lowercase = getattr(metric, "tokenize", "none"), getattr(metric, "lowercase", False)
-    vocabulary, references, groups, distinct = as_tokens(forests, tokenizer, lowercase)
+    vocabulary, references, groups, distinct = as_tokens(
+        forests, tokenizer, lowercase, getattr(metric, "normalize", NONE)
+    )
     order = getattr(metric, "max_ngram_order", 4)
     gains = 1.0 / (order * _PRECISION * _RATIO ** np.arange(order))
     words = (*forests.need_words("an oracle"), vocabulary.offsets, vocabulary.ids)

@@ -14,6 +14,7 @@ from nbest.corpus import Forests, Texts
 from nbest.corpus.words import Words
 from nbest.forests.derivations import Derivations
 from nbest.forests.kbest import joined
+from nbest.metrics.normalise import NONE, normalised
 from nbest.metrics.references import flatten
 from nbest.metrics.tokenise import tokens
 
@@ -59,13 +60,20 @@ def is_lattice(forests: Forests) -> bool:
     return bool((uses == arities).all() and (firsts < 0).all())
 
 
-def as_tokens(forests: Forests, tokenizer: str, lowercase: bool) -> tuple[Words, Words, Ints, int]:
-    """Tokens of each word of the vocabulary, of each reference, [N+1] the references of forest i, how many tokens."""
+def as_tokens(
+    forests: Forests, tokenizer: str, lowercase: bool, normalize: str = NONE
+) -> tuple[Words, Words, Ints, int]:
+    """Tokens of each word of the vocabulary, of each reference, [N+1] the references of forest i, how many tokens.
+
+    Words are normalised one by one here, though they may not be so in a text.
+    """
     if forests.references is None:
         raise CapabilityError("an oracle needs references; call forests.with_references(references)")
     nothing = np.zeros(len(forests) + 1, np.int64)
     flat, groups = flatten(Texts.of([]), nothing, forests.references)
-    (vocabulary, references), count = tokens(tokenizer, Texts.of(forests.vocabulary), flat, lowercase=lowercase)
+    (vocabulary, references), count = tokens(
+        tokenizer, *normalised(normalize, Texts.of(forests.vocabulary), flat), lowercase=lowercase
+    )
     return vocabulary, references, groups, count
 
 
