@@ -71,6 +71,7 @@ _HOME = {
     "corpus_oracle": "decisions",
     "dedupe": "corpus",
     "jackknife": "systems.jackknife",
+    "join_scores": "formats.joining",
     "load": "model",
     "make_metric": "metrics",
     "mbr": "decisions",

@@ -171,19 +171,32 @@ class MetricOptions(Further):
 class ScoresColumn:
     """Where an external metric gets its scores: from the lists."""
 
-    column: str | None = parameter(None, "With --metric external: the feature that holds the scores; it is not tuned.")
+    column: str | None = parameter(
+        None, "With --metric external: the feature that holds the scores (it is not tuned), or column of --scores."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoresFile(ScoresColumn):
     """Where an external metric gets its scores."""
 
-    scores: str | None = parameter(None, "With --metric external: a file with a score for each hypothesis, one a line.")
+    scores: str | None = parameter(
+        None, "With --metric external: a table of scores (CSV, TSV, JSONL, Parquet; id, index or text), or one a line."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormatOption:
-    """The format of lists."""
+class ReaderOption:
+    """Options of the reader of lists."""
+
+    option: list[str] | None = parameter(
+        None, "NAME=VALUE for the reader of all lists (n=10, manifest=dev.json, text=hyp ...): see docs/formats.md."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormatOption(ReaderOption):
+    """The format of lists, and options of its reader."""
 
     format: str | None = parameter(None, FORMAT, flags=("--format", "-f"))
 
@@ -223,5 +236,15 @@ class AsJson:
     as_json: bool = parameter(False, "Results as JSON on stdout.", flags=("--json",))
 
 
-_LAST = (MetricOptions, ScoresColumn, ScoresFile, FormatOption, EngineOption, ThreadsOption, Quiet, AsJson)
+_LAST = (
+    MetricOptions,
+    ScoresColumn,
+    ScoresFile,
+    FormatOption,
+    ReaderOption,
+    EngineOption,
+    ThreadsOption,
+    Quiet,
+    AsJson,
+)
 """Options that stand last, in this order."""

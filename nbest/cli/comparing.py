@@ -9,7 +9,7 @@ from nbest.base.errors import ParameterError
 from nbest.cli.compare import DENSE, SPARSE, Compare
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate
-from nbest.cli.loading import Source, measure, read_lists, warn_of_labels, warn_of_overlap
+from nbest.cli.loading import measure, read_lists, source_of, warn_of_labels, warn_of_overlap
 from nbest.corpus import split
 from nbest.evaluation.comparison import Compared, Row, compare
 from nbest.features import fit_recipes
@@ -40,7 +40,7 @@ def run(call: Compare) -> None:
         ("held-out", call.heldout, call.heldout_refs),
     ):
         if lists:
-            sets[name] = how.measured(read_lists(Source(lists, references, call.format), console))
+            sets[name] = how.measured(read_lists(source_of(call, lists, references), console))
     whole = sets["dev"]
     tuned = whole if "held-out" in sets else split(whole, 1.0 - call.split, call.seed)[0]
     added = fit_recipes(tuned, wanted(call.add))  # held-out segments must not shape the features

@@ -9,7 +9,7 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convert(c.Quiet):
+class Convert(c.ReaderOption, c.Quiet):
     """Convert candidate lists and forests between formats; docs/formats.md says what each keeps.
 
     From forests to lists with --top: the best distinct strings. From lists to forests: a forest of one node each.
@@ -35,7 +35,6 @@ class Convert(c.Quiet):
     target_format: str | None = parameter(
         None, "Format of the target (default: by suffix, else jsonl).", flags=("--to",)
     )
-    option: list[str] | None = parameter(None, "NAME=VALUE for the reader (n=10, manifest=dev.json, total=true ...).")
     refs: list[str] | None = parameter(None, c.REFS, flags=("--refs", "-r"))
     dedupe: bool = parameter(False, "Drop repeated texts of a list.")
     top: int | None = parameter(None, "Keep only the first hypotheses of each list; of forests: their best.", least=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,10 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats
 from nbest.cli.console import Console
 from nbest.cli.convert import Convert
-from nbest.cli.loading import Source, over_blocks
+from nbest.cli.loading import Source, files_of_options, over_blocks, reader_options
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune
 from nbest.corpus.operations import join
-from nbest.features.wanted import typed
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.forests.pruning import prune as prune_forests
@@ -28,24 +26,13 @@ from nbest.model.loglinear import LogLinear, load
 def run(call: Convert) -> None:
     """Read, change, write, say what was written."""
     console = Console(quiet=call.quiet)
-    options = _options(call.option)
     outputs = written(call.target, format_of(call.target, call.target_format))
-    refuse_overwriting(outputs, [call.source, call.refs, call.model, str(options.get("manifest", "-"))])
-    source = Source([call.source], call.refs, call.source_format, options)
+    refuse_overwriting(outputs, [call.source, call.refs, call.model, files_of_options(call.option)])
+    source = Source([call.source], call.refs, call.source_format, reader_options(call.option))
     conversion = _Conversion(call, console)
     with console.progress(f"bytes of {call.source}") as update:
         done = over_blocks(source, console, conversion.lists, whole=conversion.forests, progress=update)
     console.say(f"{call.target}: {done}")
-
-
-def _options(given: list[str] | None) -> dict[str, Any]:
-    options = {}
-    for pair in given or ():
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise ParameterError(f"--option must be NAME=VALUE, got {pair!r}")
-        options[name] = value.split(",") if name == "features" else typed(value)
-    return options
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from nbest.base.errors import ParameterError
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import refuse_rest, separate
 from nbest.cli.inspect import Inspect
-from nbest.cli.loading import Measure, Source, measure, over_blocks, read_corpus, read_lists
+from nbest.cli.loading import Measure, Source, measure, over_blocks, read_corpus, read_lists, source_of
 from nbest.cli.streams import put
 from nbest.corpus import NBest
 from nbest.corpus.contract import C, need_lists
@@ -38,7 +38,7 @@ def run(call: Inspect) -> None:
     if call.metric is not None:
         how = measure(call.metric, given, call)
     refuse_rest(given, *([] if how is None else [type(how.metric)]), own=Inspect)
-    found = _look(Source(paths, call.refs, call.format), how, call, console)
+    found = _look(source_of(call, paths, call.refs), how, call, console)
     if call.as_json:
         print_json(asdict(found))
     elif isinstance(found, Inspection):
@@ -105,8 +105,8 @@ def _look(source: Source, how: Measure | None, call: Inspect, console: Console) 
 
     if call.against is not None:
         lists = need_lists(measured(read_corpus(source, console)), "--against compares lists; these are forests")
-        return inspect(lists, read_lists(Source([call.against], call.against_refs, call.format), console))
-    if call.scores is not None:  # a line for each hypothesis of the file
+        return inspect(lists, read_lists(source_of(call, [call.against], call.against_refs), console))
+    if call.scores is not None:  # of all hypotheses
         return inspect_corpus(measured(read_corpus(source, console)))
 
     def lists_found(blocks: Iterable[NBest]) -> Inspection | ForestInspection:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numpy as np
-
-from nbest.base.errors import FormatError, ParameterError, look_up
-from nbest.base.files import read_lines
+from nbest.base.errors import ParameterError, look_up
 from nbest.base.inputs import Input, Progress
-from nbest.base.types import References
+from nbest.base.types import Floats, References
 from nbest.cli.console import Console
 from nbest.cli.further import settable, take
 from nbest.compute import parallel
@@ -21,8 +19,9 @@ from nbest.corpus.contract import C, Corpus, need_lists
 from nbest.corpus.metric import Metric
 from nbest.evaluation.findings import label_findings
 from nbest.evaluation.overlap import shared_segments
+from nbest.features.wanted import typed
 from nbest.formats import read_any
-from nbest.formats.lists.base import number
+from nbest.formats.joining import scores_of
 from nbest.formats.references import align_references
 from nbest.formats.streams import in_blocks
 from nbest.metrics import METRICS, External, make_metric
@@ -38,6 +37,29 @@ class Source:
     refs: Sequence[str] | None = None
     format: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)  # of the reader
+
+
+def source_of(call: Any, lists: Sequence[str], refs: Sequence[str] | None = None) -> Source:
+    """Lists as the options of a command say how to read them: --format and --option."""
+    return Source(lists, refs, call.format, reader_options(call.option))
+
+
+def reader_options(given: Sequence[str] | None) -> dict[str, Any]:
+    """The options of a reader from NAME=VALUE each."""
+    options: dict[str, Any] = {}
+    for pair in given or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise ParameterError(f"--option must be NAME=VALUE, got {pair!r}")
+        if name in options:
+            raise ParameterError(f"--option names {name!r} twice")
+        options[name] = value.split(",") if name == "features" else typed(value)
+    return options
+
+
+def files_of_options(given: Sequence[str] | None) -> list[str]:
+    """The files that options of a reader name."""
+    return [value for value in reader_options(given).values() if isinstance(value, str) and Path(value).is_file()]
 
 
 def read_lists(source: Source, console: Console, what: str = "this command") -> NBest:
@@ -138,10 +160,10 @@ class Measure:
                 return corpus.with_metric(self.metric)
         why = "--metric external scores hypotheses of lists; forests need a metric of texts"
         lists = need_lists(corpus, why)
-        if self.column is not None:
+        if self.scores is not None:
+            values = self._of_file(lists, self.scores)
+        elif self.column is not None:
             values, lists = lists.column(self.column), lists.without_features([self.column])
-        elif self.scores is not None:
-            values = _column_of(self.scores, lists)
         elif lists.gains is not None:
             values = lists.gains
         else:
@@ -150,6 +172,12 @@ class Measure:
                 "of each hypothesis in the file"
             )
         return cast(C, replace(lists, stats=self.metric.stats_of(values), metric=self.metric))
+
+    def _of_file(self, lists: NBest, path: str) -> Floats:
+        values, others = scores_of(lists, path, self.column)
+        if others:
+            Console(quiet=self.quiet).say(f"{path}: {others} rows are of segments that are not in these lists")
+        return values
 
     @contextmanager
     def progress(self, total: int) -> Iterator[None]:
@@ -160,19 +188,6 @@ class Measure:
                 yield
             finally:
                 parallel.told.reset(before)
-
-
-def _column_of(path: str, corpus: NBest) -> Any:
-    """One score a hypothesis, in the order of the file the lists were read from."""
-    lines = read_lines(path)
-    if len(lines) != corpus.hypotheses:
-        raise FormatError(path, None, f"expected a score for each of {corpus.hypotheses} hypotheses, got {len(lines)}")
-    values = np.array([number(path, at, "a score", line.strip()) for at, line in enumerate(lines, 1)])
-    if corpus.positions is None:
-        return values
-    if not np.array_equal(np.sort(corpus.positions), np.arange(len(values))):
-        raise FormatError(path, None, "cannot be matched: the lists are only a part of the file that has their order")
-    return values[corpus.positions]
 
 
 def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:

@@ -9,7 +9,7 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.EngineOption, c.Quiet, c.AsJson):
+class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.FormatOption, c.EngineOption, c.Quiet, c.AsJson):
     """Decode with the current weights, add the new candidates, tune on all of them, and again, until nothing is new.
 
     Each round is on disk before the next begins: the same command with --resume goes on after any stop and ends with
@@ -53,7 +53,6 @@ class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.EngineOption, c.Q
     k: int = parameter(200, "Candidates of each segment in a round.", least=1)
     forests: bool = parameter(False, "Train on forests, if the decoder gives them.")
     grid: list[str] | None = parameter(None, "Settings tried on held-out: NAME=VALUE,VALUE; repeatable.")
-    format: str | None = parameter(None, c.FORMAT, flags=("--format", "-f"))
     weight_file: str = parameter(
         "json", "Of {weights}: json, moses or lines (name value).", flags=("--weights-format",)
     )

@@ -14,7 +14,7 @@ from nbest.base.errors import FormatError, ParameterError, look_up
 from nbest.base.files import read_bytes
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
-from nbest.cli.loading import Measure, measure
+from nbest.cli.loading import Measure, measure, reader_options
 from nbest.cli.loop import LoopRun
 from nbest.cli.targets import refuse_overwriting
 from nbest.decoders import CommandDecoder
@@ -79,6 +79,8 @@ def run(call: LoopRun) -> None:
 
 def _decoder(call: LoopRun) -> CommandDecoder | SystemDecoder:
     if is_system(call.decoder):
+        if call.option:
+            raise ParameterError("--option is for the lists that a command writes; a system writes none")
         if call.part_lines is not None:
             raise ParameterError("--part-lines is for commands; a system cuts its inputs itself")
         options = dict(_pair(text) for text in call.settings or ())
@@ -91,6 +93,7 @@ def _decoder(call: LoopRun) -> CommandDecoder | SystemDecoder:
         call.decoder,
         k=call.k,
         format=call.format,
+        options=reader_options(call.option),
         weight_file=call.weight_file,
         unit=call.unit,
         shell=call.shell,

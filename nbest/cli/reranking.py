@@ -12,7 +12,7 @@ from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
 from nbest.base.files import replacing
 from nbest.cli.console import Console, Pace
 from nbest.cli.further import refuse_rest, separate, take
-from nbest.cli.loading import Source, over_blocks
+from nbest.cli.loading import files_of_options, over_blocks, source_of
 from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import NBest
@@ -33,7 +33,7 @@ def run(call: Rerank) -> None:
     call = replace(call, test=paths)
     if call.model == "-" and "-" in call.test:
         raise ParameterError("only one input can come from standard input (-)")
-    refuse_overwriting([call.output], [call.test, call.model, call.lm])
+    refuse_overwriting([call.output], [call.test, call.model, call.lm, files_of_options(call.option)])
     look_up(DECISIONS, call.decision or "1best", "decision")
     if call.model is None and needs_model(call.decision or "1best"):
         raise ParameterError(f"nbest rerank --decision {call.decision or '1best'} needs --model FILE")
@@ -42,7 +42,7 @@ def run(call: Rerank) -> None:
     with console.progress("deciding") as update:
         pace = Pace(update)
         reranking = _Reranking(call, model, decision, console=console, pace=pace)
-        source = Source(paths, None, call.format)
+        source = source_of(call, paths)
         over_blocks(source, console, reranking.lists, whole=reranking.whole, progress=pace.read)
 
 

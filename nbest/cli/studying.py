@@ -15,7 +15,7 @@ from nbest.base.parameters import parameter
 from nbest.cli import commands as c
 from nbest.cli import further
 from nbest.cli.console import Console
-from nbest.cli.loading import Measure, Source, measure, read_corpus, read_lists
+from nbest.cli.loading import Measure, files_of_options, measure, read_corpus, read_lists, source_of
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest, split
 from nbest.features import fit_recipes
@@ -145,7 +145,7 @@ class _Call:
         self.keywords = _keywords(STUDIES[name])
         self.paths, self.given = further.separate(options.lists)  # given: options not taken yet
         read = [getattr(options, each, None) for each in ("refs", "heldout", "heldout_refs", "model", "scores")]
-        more = [*self.given.values(), *files_of(getattr(options, "add", None))]
+        more = [*self.given.values(), *files_of(getattr(options, "add", None)), *files_of_options(options.option)]
         refuse_overwriting(paths_of(self.output), [self.paths, *read, more])
         self.how: Measure = measure(options.metric, self.given, options)
 
@@ -206,7 +206,7 @@ class _Call:
     def _corpora(self) -> dict[str, Any]:
         """The lists or forests of the command, and those that are held out."""
         first, *others = self.keywords
-        source = Source(self.paths, self.options.refs, self.options.format)
+        source = source_of(self.options, self.paths, self.options.refs)
         if first.kind is Forests:
             corpus = self.how.measured(read_corpus(source, self.console))
             return {first.name: as_forests(corpus)}
@@ -222,7 +222,7 @@ class _Call:
     def _with_held_out(self, dev: NBest, *, required: bool) -> list[NBest]:
         """Dev and held-out lists, the latter from their own file or split off."""
         if self.options.heldout:
-            source = Source(self.options.heldout, self.options.heldout_refs, self.options.format)
+            source = source_of(self.options, self.options.heldout, self.options.heldout_refs)
             return [dev, self.how.measured(read_lists(source, self.console))]
         if self.options.split:
             return list(split(dev, 1.0 - self.options.split, self.options.seed))

@@ -10,7 +10,7 @@ from typing import Any
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
-from nbest.cli.loading import Source, measure, read_corpus, warn_of_labels, warn_of_overlap
+from nbest.cli.loading import files_of_options, measure, read_corpus, source_of, warn_of_labels, warn_of_overlap
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
 from nbest.corpus import split
@@ -47,7 +47,7 @@ def run(call: Tune) -> None:
     _check_output(call, paths, further)
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
-    corpora = [how.measured(read_corpus(Source(lists, refs, call.format), console)) for lists, refs in sets]
+    corpora = [how.measured(read_corpus(source_of(call, lists, refs), console)) for lists, refs in sets]
     if call.heldout:
         warn_of_overlap(console, "held-out", corpora[1], "dev", corpora[0])
     if call.split:
@@ -118,7 +118,7 @@ def _check_output(call: Tune, paths: list[str], further: list[str]) -> None:
     """Complain of an output that cannot be written now, not after the work."""
     if call.output == "-":
         return
-    named = [call.refs, call.heldout, call.heldout_refs, call.scores, files_of(call.add)]
+    named = [call.refs, call.heldout, call.heldout_refs, call.scores, files_of(call.add), files_of_options(call.option)]
     refuse_overwriting([call.output], [paths, further, *named])
     if not Path(call.output).resolve().parent.is_dir():
         raise ParameterError(f"the folder of the output {call.output!r} does not exist")

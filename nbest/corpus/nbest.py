@@ -17,6 +17,7 @@ from nbest.compute import segments
 from nbest.corpus.container import Container, Said
 from nbest.corpus.metric import Metric
 from nbest.corpus.rows import row_by_row, stacked
+from nbest.corpus.scores import Scores, aligned
 from nbest.corpus.sparse import rows_of
 from nbest.corpus.texts import Texts
 
@@ -233,6 +234,14 @@ class NBest(Container):
 
             columns = csr_array(hstack([self.sparse, columns], format="csr"))
         return replace(self, sparse=columns, sparse_names=(*self.sparse_names, *names))
+
+    def with_scores(self, name: str, scores: Scores) -> NBest:
+        """The same lists with a further dense feature: one number a hypothesis in their order, or by id and index
+        (`{("utt1", 0): 0.5}`), or those of each list by id (`{"utt1": [0.5, 0.25]}`). `nbest.join_scores` reads files.
+        """
+        if name in self.feature_names or name in self.sparse_names:
+            raise ParameterError(f"these lists already have a feature {name!r}")
+        return self.with_features([name], aligned(self.ids, self.offsets, scores))
 
     def _said_of(self, names: Sequence[str]) -> dict[str, Any]:
         return {"origins": {name: origin for name, origin in self.origins.items() if name in names}}

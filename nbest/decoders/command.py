@@ -45,6 +45,7 @@ class CommandDecoder:
 
     k             candidates asked for
     format        of the output; found by its contents if not given
+    options       of the reader of that format
     weight_file   json, moses or lines
     unit          a feature whose weight the program takes as 1: all weights are divided by its (positive) weight
     limit         seconds that a run may take; the program and all it started are ended then
@@ -69,6 +70,7 @@ class CommandDecoder:
     keep: bool = False
     folder: Path | None = None
     start: Mapping[str, float] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     progress: Callable[[int, int], Any] | None = field(default=None, repr=False, compare=False)
     _words: list[str] = field(init=False, repr=False)
     _fields: list[str] = field(init=False, repr=False)
@@ -102,6 +104,8 @@ class CommandDecoder:
         """What a run's record says."""
         names = ("template", "k", "format", "weight_file", "unit", "shell")
         own = {name: getattr(self, name) for name in names}
+        if self.options:
+            own["options"] = dict(self.options)
         return own if self.part_lines is None else {**own, "part_lines": self.part_lines}
 
     def decode(self, weights: Mapping[str, float], inputs: str | Path | Sequence[str]) -> NBest | Forests:
@@ -175,7 +179,7 @@ class CommandDecoder:
         if not written.exists():
             raise RunError("it ended well and did not write {output}")
         try:
-            return numbered(read_any(written, self.format), written, part)
+            return numbered(read_any(written, self.format, **self.options), written, part)
         except NbestError as error:
             raise RunError(f"what it wrote cannot be used: {error}") from None
 

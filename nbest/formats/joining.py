@@ -1,0 +1,231 @@
+"""Scores of other files become columns of lists: which row belongs to which hypothesis, and what where there is none.
+
+| key | the row of a hypothesis |
+| --- | --- |
+| `index` | has the id of its segment and its number in the list |
+| `text` | has the id of its segment and its text |
+| `order` | is the k-th of its segment's id, as it is the k-th hypothesis |
+| `position` | stands where the hypothesis stood in the file the lists were read from |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nbest.base.errors import CapabilityError, FormatError, look_up
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.corpus import NBest
+from nbest.formats.scores import INDICES, ScoreTable, read_scores
+
+KEYS = ("index", "text", "order", "position")
+MISSING = {
+    "error": "refuse",
+    "0": "put 0",
+    "mean": "put the mean of the others",
+    "flag": "put 0, and 1 in NAME_missing",
+}
+
+
+def join_scores(
+    corpus: NBest,
+    scores: str | Path | ScoreTable,
+    *,
+    by: str | None = None,
+    columns: Sequence[str] | None = None,
+    name: str | None = None,
+    missing: str = "error",
+    first: int = 0,
+) -> NBest:
+    """The lists with the scores of a file as further dense features.
+
+    `by` is one of `KEYS`; without it the first that the file has columns for. `columns` are those to take (default: all
+    of numbers); `name` is what a single one is called, and stands before the names of several. Where a hypothesis has
+    no score, `missing` says what to do: "error", "0", "mean", or "flag" (0, and a further column NAME_missing that is
+    1 there). `first` is the index of the first hypothesis of a list in the file.
+    """
+    look_up(MISSING, missing, "way with missing scores")
+    table = scores if isinstance(scores, ScoreTable) else read_scores(scores, columns)
+    names = _names(table, name)
+    known = {*corpus.feature_names, *corpus.sparse_names}
+    wanted = [*names, *(f"{each}_missing" for each in names if missing == "flag")]
+    twice = next((each for each in wanted if each in known), None)
+    if twice is not None:
+        hint = "give another name (--name NAME, name= in Python), or take other columns"
+        raise FormatError(table.path, None, f"the lists already have a feature {twice!r}; {hint}")
+    rows = matched(corpus, table, by, first=first)
+    return corpus.with_features(wanted, _filled(corpus, table, rows, missing))
+
+
+def scores_of(corpus: NBest, path: str | Path, column: str | None = None) -> tuple[Floats, int]:
+    """[H] the one score of each hypothesis, for a metric; and how many rows are of segments that the lists do not have
+    (those of held-out lists, say), which are left alone."""
+    table = read_scores(path, None if column is None else [column])
+    if len(table.names) > 1:
+        raise FormatError(table.path, None, f"several columns of numbers; say which: {', '.join(table.names)}")
+    known = set(corpus.ids)
+    others = 0 if table.ids is None else sum(name not in known for name in table.ids)
+    return _filled(corpus, table, matched(corpus, table, others=True), "error")[:, 0], others
+
+
+def key_of(table: ScoreTable, by: str | None = None) -> str:
+    """What the rows of a table are matched by: `by`, or the first key that it has columns for."""
+    if by is None:
+        by = "position" if table.ids is None else "order"
+        if table.ids is not None and table.texts is not None:
+            by = "text"
+        return "index" if table.ids is not None and table.indices is not None else by
+    look_up(dict.fromkeys(KEYS), by, "key")
+    lacks = {"index": table.indices, "text": table.texts}.get(by, table.ids)
+    if by != "position" and (table.ids is None or lacks is None):
+        what = "id" if table.ids is None else f"{by} ({', '.join(INDICES)})" if by == "index" else by
+        has = ", ".join(table.table.names)
+        raise FormatError(table.path, None, f"to be matched by {by} it needs a column {what}; it has {has}")
+    return by
+
+
+def matched(corpus: NBest, table: ScoreTable, by: str | None = None, *, first: int = 0, others: bool = False) -> Ints:
+    """[H] the row of each hypothesis, -1 where there is none. A row without a hypothesis is an error, but for those of
+    segments that are not in the lists where `others` may be there."""
+    key = key_of(table, by)
+    if key == "position":
+        return _by_position(corpus, table)
+    owners = _owners(corpus, table, others=others)
+    if key == "text":
+        return _by_text(corpus, table, owners)
+    numbers = _by_order(corpus, table, owners) if key == "order" else _numbers(table, first)
+    kept = np.flatnonzero(owners >= 0)
+    lengths, within = corpus.lengths[owners[kept]], numbers[kept]
+    wrong = (within < 0) | (within >= lengths)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        row, name = int(kept[at]), corpus.ids[owners[kept[at]]]
+        has = f"segment {name!r} has {lengths[at]} hypotheses"
+        if key == "order":
+            table.complain(row, f"one row too many: {has}")
+        table.complain(row, f"there is no hypothesis {within[at] + first}: {has}, counted from {first}")
+    goals = corpus.offsets[owners[kept]] + within
+    _refuse_twice(corpus, table, kept, goals)
+    rows = np.full(corpus.hypotheses, -1)
+    rows[goals] = kept
+    return rows
+
+
+def _names(table: ScoreTable, name: str | None) -> list[str]:
+    if name is None:
+        return list(table.names)
+    return [name] if len(table.names) == 1 else [f"{name}_{each}" for each in table.names]
+
+
+def _owners(corpus: NBest, table: ScoreTable, *, others: bool) -> Ints:
+    """[R] the segment of each row, -1 for one that the lists do not have."""
+    assert table.ids is not None
+    places = {name: i for i, name in enumerate(corpus.ids)}
+    owners = np.array([places.get(name, -1) for name in table.ids], np.int64)
+    strange = owners < 0
+    if strange.any() and not (others and not strange.all()):
+        row = int(np.argmax(strange))
+        table.complain(row, f"there is no segment {table.ids[row]!r} in the lists, whose first is {corpus.ids[0]!r}")
+    return owners
+
+
+def _numbers(table: ScoreTable, first: int) -> Ints:
+    assert table.indices is not None
+    return table.indices - first
+
+
+def _by_order(corpus: NBest, table: ScoreTable, owners: Ints) -> Ints:
+    """[R] how many rows of the same segment stand before; a segment with rows must have one a hypothesis."""
+    rows = np.argsort(owners, kind="stable")
+    sizes = np.bincount(owners + 1, minlength=len(corpus) + 1)
+    within = np.arange(len(rows)) - np.repeat(segments.offsets_of(sizes)[:-1], sizes)
+    numbers = np.empty(len(rows), np.int64)
+    numbers[rows] = within
+    short = (sizes[1:] > 0) & (sizes[1:] < corpus.lengths)
+    if short.any():
+        i = int(np.argmax(short))
+        row = int(np.flatnonzero(owners == i)[-1])
+        table.complain(
+            row,
+            f"{sizes[i + 1]} rows for segment {corpus.ids[i]!r}, which has {corpus.lengths[i]} hypotheses; without a "
+            "column index or text there must be a row for each, in their order",
+        )
+    return numbers
+
+
+def _refuse_twice(corpus: NBest, table: ScoreTable, kept: Ints, goals: Ints) -> None:
+    order = np.argsort(goals, kind="stable")
+    again = np.flatnonzero(np.diff(goals[order]) == 0)
+    if len(again):
+        at = int(again[np.argmin(kept[order[again + 1]])])
+        h, before = int(goals[order[at]]), table.lines[int(kept[order[at]])]
+        what = "row" if table.table.rows_only else "line"
+        table.complain(int(kept[order[at + 1]]), f"{_called(corpus, h)} is there twice, first on {what} {before}")
+
+
+def _by_text(corpus: NBest, table: ScoreTable, owners: Ints) -> Ints:
+    if corpus.texts is None:
+        raise CapabilityError("scores cannot be matched by text: these lists carry none")
+    assert table.texts is not None
+    known: dict[tuple[int, str], int] = {}
+    keys = list(zip(owners.tolist(), table.texts, strict=True))
+    for row, key in enumerate(keys):
+        before = known.setdefault(key, row)
+        if (
+            before != row
+            and key[0] >= 0
+            and not np.array_equal(table.values[row], table.values[before], equal_nan=True)
+        ):
+            where = f"{'row' if table.table.rows_only else 'line'} {table.lines[before]}"
+            table.complain(row, f"the same text of segment {corpus.ids[key[0]]!r} has other scores on {where}")
+    pairs = zip(segments.owners(corpus.offsets).tolist(), corpus.texts, strict=True)
+    rows = np.array([known.get(pair, -1) for pair in pairs], np.int64)
+    used = np.zeros(len(table), bool)
+    used[rows[rows >= 0]] = True
+    for row, key in enumerate(keys):
+        if key[0] >= 0 and not used[known[key]]:
+            table.complain(
+                row, f"no hypothesis of segment {corpus.ids[key[0]]!r} has the text {table.texts[row][:60]!r}"
+            )
+    return rows
+
+
+def _by_position(corpus: NBest, table: ScoreTable) -> Ints:
+    size = corpus.hypotheses
+    if len(table) != size:
+        raise FormatError(table.path, None, f"expected a score for each of {size} hypotheses, got {len(table)}")
+    if corpus.positions is None:
+        return np.arange(size)
+    if not np.array_equal(np.sort(corpus.positions), np.arange(size)):
+        why = "the lists are only a part of the file that has their order"
+        raise FormatError(table.path, None, f"cannot be matched: {why}")
+    return corpus.positions
+
+
+def _filled(corpus: NBest, table: ScoreTable, rows: Ints, missing: str) -> Floats:
+    """[H, C] the scores, and as many columns that flag what is missing where these are asked for."""
+    values = np.where(rows[:, None] >= 0, table.values[rows], np.nan)
+    lacks = np.isnan(values)
+    if lacks.any() and missing == "error":
+        h, c = map(int, np.argwhere(lacks)[0])
+        hint = "give one, or say what to put there (--missing 0, mean or flag; missing= in Python)"
+        if rows[h] >= 0:
+            table.complain(int(rows[h]), f"{table.names[c]!r} is empty; {hint}")
+        raise FormatError(table.path, None, f"there is no row for {_called(corpus, h)}; {hint}")
+    if missing == "mean":
+        counts = (~lacks).sum(axis=0)
+        if (counts == 0).any():
+            none = table.names[int(np.argmin(counts))]
+            raise FormatError(table.path, None, f"{none!r} is empty for all hypotheses, so that there is no mean")
+        means = np.where(lacks, 0.0, values).sum(axis=0) / np.maximum(counts, 1)
+        return np.where(lacks, means, values)
+    values = np.where(lacks, 0.0, values)
+    return np.concatenate([values, lacks.astype(np.float64)], axis=1) if missing == "flag" else values
+
+
+def _called(corpus: NBest, h: int) -> str:
+    i = int(segments.owners(corpus.offsets)[h])
+    return f"hypothesis {h - int(corpus.offsets[i])} of segment {corpus.ids[i]!r}"

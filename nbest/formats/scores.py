@@ -1,0 +1,110 @@
+"""Tables of scores that another model gave to hypotheses or segments: numbers in columns, and what they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from nbest.base.errors import FormatError
+from nbest.base.files import read_bytes
+from nbest.base.types import Floats, Ints
+from nbest.formats.lists.base import is_number
+from nbest.formats.tabular import CellTable, read_table
+
+IDS = ("id", "segment", "segment_id", "seg_id", "utt", "utt_id")
+"""Names of the column that holds ids of segments; the first that is there counts."""
+INDICES = ("index", "hyp", "candidate", "rank")
+"""Names of the column that holds the number of a hypothesis in its list, where it holds numbers."""
+TEXTS = ("text", "hypothesis", "hyp", "candidate")
+"""Names of the column that holds the text of a hypothesis, where it holds no numbers."""
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """R rows of C scores, and what each row belongs to: the id of a segment, the number or text of a hypothesis."""
+
+    table: CellTable
+    names: tuple[str, ...]  # C
+    values: Floats  # [R, C], NaN where a cell is empty
+    ids: list[str] | None = None  # R
+    indices: Ints | None = None  # [R], as in the file
+    texts: list[str] | None = None  # R
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.table.path
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """R lines of the file (rows from 1 where it has no lines)."""
+        return self.table.lines
+
+    def only(self, names: Sequence[str]) -> ScoreTable:
+        """The same with these scores only."""
+        return replace(self, names=tuple(names), values=self.values[:, [self.names.index(name) for name in names]])
+
+    def complain(self, row: int, what: str) -> NoReturn:
+        """Of one row, with its line."""
+        self.table.complain(row, what)
+
+
+def read_scores(path: str | Path, columns: Sequence[str] | None = None) -> ScoreTable:
+    """Read a table of scores: CSV or TSV with a header, JSON lines, Parquet or Arrow; or one number a line.
+
+    `columns` are the scores to take; without them all columns of numbers that are no key. A column of booleans is one
+    of 0 and 1. Of lines `id TAB score` without a header the score, and the score of one number a line, is called by the
+    name of the file.
+    """
+    data = read_bytes(path)
+    table = _without_header(path, data) or read_table(path, data)
+    if not len(table):
+        raise FormatError(path, None, "there are no rows in it; expected scores")
+    id_name = table.first_of(*IDS)
+    index_name = next((name for name in INDICES if name in table.names and table.is_numeric(name)), None)
+    text_name = next((name for name in TEXTS if name in table.names and not table.is_numeric(name)), None)
+    keys = (id_name, index_name, text_name)
+    names = tuple(columns) if columns else tuple(n for n in table.names if n not in keys and table.is_numeric(n))
+    if not names:
+        raise FormatError(path, None, f"no column of numbers in it; it has {', '.join(table.names)}")
+    return ScoreTable(
+        table,
+        names,
+        np.stack([table.numbers(name) for name in names], axis=1),
+        ids=None if id_name is None else table.strings(id_name),
+        indices=None if index_name is None else _whole(table, index_name),
+        texts=None if text_name is None else table.strings(text_name),
+    )
+
+
+def _whole(table: CellTable, name: str) -> Ints:
+    values = table.numbers(name)
+    wrong = ~(values == np.floor(values)) | (values < 0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        table.complain(row, f"{name!r} must be a whole number, 0 or more, got {table.column(name)[row]!r}")
+    return values.astype(np.int64)
+
+
+def _without_header(path: str | Path, data: bytes) -> CellTable | None:
+    """One number a line, or `id TAB number`, if the first line is one of them."""
+    first = data.partition(b"\n")[0].decode("utf-8-sig", "replace").strip("\r ")
+    cells = first.split("\t")
+    if len(cells) > 2 or not is_number(cells[-1]):
+        return None
+    table = read_table(path, data, header=False)
+    stripped = tuple(cell.strip() for cell in table.columns[-1])
+    names = (*IDS[: len(cells) - 1], stem_of(path))
+    return CellTable(table.path, names, (*table.columns[:-1], stripped), table.lines)
+
+
+def stem_of(path: str | Path) -> str:
+    """The name of a file without suffixes."""
+    return Path(path).name.split(".", 1)[0] or "score"

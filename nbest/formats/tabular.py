@@ -1,0 +1,254 @@
+"""Tables in files, column by column, every cell with its line: CSV and TSV with a header, JSON lines (or a list) of
+objects, Parquet and Arrow."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from nbest.base.errors import FormatError, nearest, shown
+from nbest.base.files import decode, read_bytes, split_lines
+from nbest.base.types import Floats
+from nbest.formats.json_text import entries, kind, loads, need
+from nbest.formats.lists.base import is_number
+
+_PLAIN = re.compile(r"[0-9eE+.\n-]*").fullmatch  # of these characters, `float` takes what `number` does
+_MARKS = ("\t", ",", ";")
+_TRUTH = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
+_BINARY = (b"PAR1", b"ARROW1")
+
+Cells = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """Columns of cells: strings where the file is text, else what it holds; "" and None are empty cells."""
+
+    path: str
+    names: tuple[str, ...]  # C
+    columns: tuple[Cells, ...]  # C of R cells
+    lines: Sequence[int]  # R; numbers of rows, from 1, where there are no lines
+    rows_only: bool = False  # there are no lines
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def complain(self, row: int, what: str) -> NoReturn:
+        """Of one row."""
+        if self.rows_only:
+            raise FormatError(self.path, None, f"row {self.lines[row]}: {what}")
+        raise FormatError(self.path, int(self.lines[row]), what)
+
+    def column(self, name: str) -> Cells:
+        """The cells of a column, or a `FormatError` that names those that are there."""
+        if name not in self.names:
+            known = f"it has {', '.join(self.names) or 'none'}{nearest(self.names, name)}"
+            raise FormatError(self.path, None, f"there is no column {name!r}; {known}")
+        return self.columns[self.names.index(name)]
+
+    def first_of(self, *names: str) -> str | None:
+        """The first of these names that is one of a column."""
+        return next((name for name in names if name in self.names), None)
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether the first cell of a column that is not empty holds a number or a boolean."""
+        first = next((cell for cell in self.column(name) if not _is_empty(cell)), None)
+        return type(first) in (int, float, bool) or (isinstance(first, str) and _is_word_of_number(first))
+
+    def numbers(self, name: str) -> Floats:
+        """[R] the numbers of a column, NaN where a cell is empty; anything else is an error."""
+        cells = self.column(name)
+        if all(isinstance(cell, str) for cell in cells[:1]) and _PLAIN("\n".join(map(str, cells))):
+            try:
+                values = np.fromiter(map(float, cells), np.float64, len(cells))
+            except ValueError:
+                values = np.full(len(cells), np.nan)
+            if np.isfinite(values).all():
+                return values
+        return np.array([self._number(row, name, cell) for row, cell in enumerate(cells)], np.float64)
+
+    def _number(self, row: int, name: str, cell: Any) -> float:
+        if _is_empty(cell):
+            return math.nan
+        if isinstance(cell, str) and cell in _TRUTH:
+            return _TRUTH[cell]
+        value = math.nan
+        if type(cell) in (int, float, bool) or (isinstance(cell, str) and is_number(cell)):
+            value = float(cell)
+        if not math.isfinite(value):
+            self.complain(row, f"{name!r} must be a finite number, got {shown(cell)}")
+        return value
+
+    def strings(self, name: str) -> list[str]:
+        """R texts of a column; whole numbers are turned into texts, an empty cell is one."""
+        cells = self.column(name)
+        if set(map(type, cells)) <= {str}:
+            return list(cells)
+        return [self._string(row, name, cell) for row, cell in enumerate(cells)]
+
+    def _string(self, row: int, name: str, cell: Any) -> str:
+        if cell is None:
+            return ""
+        if type(cell) not in (str, int):
+            self.complain(row, f"{name!r} must be a string or an integer, got {kind(cell)}: {shown(cell)}")
+        return str(cell)
+
+
+def _is_empty(cell: Any) -> bool:
+    return cell is None or cell == ""
+
+
+def _is_word_of_number(text: str) -> bool:
+    return text in _TRUTH or is_number(text)
+
+
+def read_table(path: str | Path, data: bytes | None = None, *, header: bool = True) -> CellTable:
+    """The table of a file; without a `header`, columns of CSV and TSV are called 0, 1, ..."""
+    data = read_bytes(path) if data is None else data
+    if data.startswith(_BINARY):
+        return _arrow(path, data)
+    text = decode(path, data)
+    start = text.lstrip()[:1]
+    if not start:
+        raise FormatError(path, None, "the file is empty; expected a table with a header, or JSON lines")
+    if start in "{[":
+        return _of_objects(path, _objects(path, text, start))
+    return _of_rows(path, *_rows(path, text), header=header)
+
+
+# JSON -------------------------------------------------------------------------------------------------------------
+
+
+def _objects(path: str | Path, text: str, start: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    if start == "[":
+        for line, _, value in entries(path, text, "["):
+            yield line, need(path, line, "a row", value, dict)
+        return
+    for line, row in enumerate(_without_end(split_lines(text)), 1):
+        if not row.strip():
+            raise FormatError(path, line, "a blank line between rows; expected one JSON object a line")
+        yield line, need(path, line, "a row", loads(path, line, row), dict)
+
+
+def _of_objects(path: str | Path, objects: Iterator[tuple[int, dict[str, Any]]]) -> CellTable:
+    lines, rows = [], []
+    for line, row in objects:
+        lines.append(line)
+        rows.append(row)
+    if not rows:
+        raise FormatError(path, None, "no rows in it; expected one JSON object a row")
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    return CellTable(str(path), names, tuple([row.get(name) for row in rows] for name in names), lines)
+
+
+# CSV and TSV ------------------------------------------------------------------------------------------------------
+
+
+def _without_end(lines: list[str]) -> list[str]:
+    size = len(lines)
+    while size and not lines[size - 1].strip():
+        size -= 1
+    return lines[:size]
+
+
+def _rows(path: str | Path, text: str) -> tuple[list[list[str]], Sequence[int]]:
+    """Rows of cells, the header too, and the line that each begins on.
+
+    Fields in quotes are what CSV says, line breaks included. In TSV, quotes stand for themselves unless they are around
+    a whole field; only where lines of it have different numbers of fields, breaks inside of quotes are looked for.
+    """
+    lines = _without_end(split_lines(text))
+    mark = mark_of(lines[0])
+    rows = [line.split(mark) for line in lines] if mark else [[line] for line in lines]
+    if '"' not in text:
+        return rows, range(1, len(rows) + 1)
+    if mark == "\t" and all(len(row) == len(rows[0]) for row in rows):
+        return [[_unquoted(cell) for cell in row] for row in rows], range(1, len(rows) + 1)
+    return _quoted(path, lines, mark or ",")
+
+
+def mark_of(header: str) -> str:
+    """What stands between the fields of a line: the first of tab, comma and semicolon that is there; else ""."""
+    return next((mark for mark in _MARKS if mark in header), "")
+
+
+def _unquoted(cell: str) -> str:
+    if len(cell) < 2 or cell[0] != '"' or cell[-1] != '"' or '"' in cell[1:-1].replace('""', ""):
+        return cell
+    return cell[1:-1].replace('""', '"')
+
+
+def _quoted(path: str | Path, lines: list[str], mark: str) -> tuple[list[list[str]], list[int]]:
+    rows, starts, at = [], [], 1
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=mark, strict=True)
+    with _long_fields():
+        try:
+            for row in reader:
+                rows.append(row)
+                starts.append(at)
+                at = reader.line_num + 1
+        except csv.Error as error:
+            raise FormatError(path, at, f"the quotes of this row are not those of a table: {error}") from None
+    return rows, starts
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Fields of any length: Python's reader of CSV takes 128 KiB."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _of_rows(path: str | Path, rows: list[list[str]], lines: Sequence[int], *, header: bool) -> CellTable:
+    width = len(rows[0])
+    if any(len(row) != width for row in rows):
+        at = next(at for at, row in enumerate(rows) if len(row) != width)
+        before = "the header has" if header else "those before have"
+        raise FormatError(path, lines[at], f"expected {width} fields, as {before}, got {len(rows[at])}")
+    names = [name.strip() for name in rows[0]] if header else [str(at) for at in range(width)]
+    twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
+    if twice is not None:
+        raise FormatError(path, lines[0], f"the column {twice!r} is named twice")
+    body = rows[1:] if header else rows
+    columns = list(zip(*body, strict=True)) if body else [() for _ in names]
+    named = [at for at, name in enumerate(names) if name]  # pandas leaves the name of its index out
+    return CellTable(
+        str(path),
+        tuple(names[at] for at in named),
+        tuple(columns[at] for at in named),
+        lines[1:] if header else lines,
+    )
+
+
+# Parquet and Arrow ------------------------------------------------------------------------------------------------
+
+
+def _arrow(path: str | Path, data: bytes) -> CellTable:
+    from nbest.formats.lists.tables import complaints, need_arrow
+
+    pa = need_arrow("parquet")
+    with complaints(path):
+        source = pa.BufferReader(data)
+        if data.startswith(b"PAR1"):
+            from pyarrow import parquet
+
+            table = parquet.read_table(source)
+        else:
+            table = pa.ipc.open_file(source).read_all()
+        table.validate(full=True)
+        columns = tuple(column.to_pylist() for column in table.columns)
+    names = tuple(table.column_names)
+    if len(set(names)) < len(names):
+        raise FormatError(path, None, "two columns have the same name")
+    return CellTable(str(path), names, columns, range(1, table.num_rows + 1), rows_only=True)

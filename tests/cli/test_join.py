@@ -1,0 +1,89 @@
+"""`nbest features join`, and scores of tables as a metric."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import nbest
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def table(folder: Path) -> Path:
+    """The second feature as a table by id and index, rows in another order."""
+    dev = nbest.read(folder / "dev.nbest")
+    rows = [
+        f"{name},{h - dev.offsets[i]},{float(dev.features[h, 1])!r},{float(-dev.features[h, 1])!r}"
+        for i, name in enumerate(dev.ids)
+        for h in range(dev.offsets[i], dev.offsets[i + 1])
+    ]
+    file = folder / "reward.csv"
+    file.write_text("id,index,rm,cost\n" + "\n".join(reversed(rows)) + "\n")
+    return file
+
+
+def test_join(run: Run, folder: Path, table: Path) -> None:
+    done = run("features", "join", "dev.nbest", "reward.csv", "-o", "out.jsonl")
+    assert done.code == 0
+    assert "rows matched by id and index" in done.err
+    dev, out = nbest.read(folder / "dev.nbest"), nbest.read(folder / "out.jsonl")
+    assert out.feature_names == (*dev.feature_names, "rm", "cost")
+    assert (out.column("rm") == dev.features[:, 1]).all()
+    (folder / "plain.txt").write_text("1\n" * dev.hypotheses)
+    done = run("features", "join", "dev.nbest", "reward.csv", "plain.txt", "--columns", "cost,plain", "-o", "out.jsonl")
+    assert "by position, row by row" in done.err
+    assert nbest.read(folder / "out.jsonl").feature_names == (*dev.feature_names, "cost", "plain")
+
+
+def test_refused(run: Run, folder: Path, table: Path) -> None:
+    table.write_text(table.read_text() + "nobody,0,1,1\n")
+    done = run("features", "join", "dev.nbest", "reward.csv", "-o", "out.jsonl")
+    assert done.code == 2
+    assert done.err.count("\n") == 2  # how rows are matched, and what is wrong
+    assert "reward.csv:482: there is no segment 'nobody'" in done.err
+    assert not (folder / "out.jsonl").exists()
+    assert run("features", "join", "dev.nbest", "reward.csv", "-o", "reward.csv").code == 2
+    assert "--columns names none" in run("features", "join", "dev.nbest", "reward.csv", "--columns", ",", "-o", "x").err
+
+
+def test_a_table_as_a_metric(run: Run, folder: Path, table: Path) -> None:
+    given = ("dev.nbest", "--metric", "external", "--scores", "reward.csv")
+    assert "several columns of numbers; say which: rm, cost" in run("inspect", *given).err
+    by_table = json.loads(run("inspect", *given, "--column", "rm", "--json").out)["scores"]
+    name = nbest.read(folder / "dev.nbest").feature_names[1]
+    by_feature = json.loads(run("inspect", "dev.nbest", "--metric", "external", "--column", name, "--json").out)[
+        "scores"
+    ]
+    assert by_table == by_feature
+    held = table.read_text().splitlines()
+    table.write_text("\n".join([*held, "elsewhere,0,1,1"]) + "\n")
+    done = run("tune", *given, "--column", "rm", "-o", "model.json")
+    assert done.code == 0
+    assert "1 rows are of segments that are not in these lists" in done.err
+    done = run("compare", *given, "--column", "rm", "--methods", "mert", "--test", "dev.nbest", "--json", "-q")
+    assert done.code == 0
+    rows = {row["name"]: row["test"] for row in json.loads(done.out)["rows"]}
+    assert rows["mert"] == pytest.approx(by_table["oracle"])  # the metric is one of the features
+
+
+def test_the_docs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "joining.md").read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    Path("dev.jsonl").write_text(
+        '{"id": "utt1", "hypotheses": [{"text": "a b", "features": {"lm": 1}}, {"text": "a", "features": {"lm": 2}}]}\n'
+        '{"id": "utt2", "hypotheses": [{"text": "c", "features": {"lm": 1}}]}\n'
+    )
+    Path("reward.csv").write_text("id,text,reward,right\nutt2,c,0.5,true\nutt1,a b,2,false\nutt1,a,1,true\n")
+    Path("comet.tsv").write_text("id\tindex\tcomet\nutt1\t0\t0.1\nutt1\t1\t0.2\nutt2\t0\t0.3\n")
+    Path("qe.txt").write_text("1\n2\n3\n")
+    for line in (re.search(r"^```sh\n(.*?)^```", text, re.M | re.S) or [""])[1].splitlines():
+        assert run(*shlex.split(line)[1:]).code == 0, line
+    assert nbest.read("dev.scored.jsonl").column("qe").tolist() == [1, 2, 3]
+    found: dict[str, nbest.NBest] = {}
+    exec((re.search(r"^```python\n(.*?)^```", text, re.M | re.S) or [""])[1], found)
+    assert found["scored"].feature_names == ("lm", "reward", "right", "reward_missing", "right_missing", "words", "qe")

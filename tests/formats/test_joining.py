@@ -1,0 +1,239 @@
+"""Scores of other files joined to lists: against a plain twin, and every kind of mismatch with its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nbest
+from nbest.base.errors import FormatError
+from nbest.corpus import NBest, Texts
+from nbest.formats.joining import join_scores, scores_of
+from nbest.formats.scores import read_scores
+
+LISTS = {"a": ["x y", "x", "z"], "b": ["u"], "c": ["p", "p"]}
+
+
+def lists(texts: dict[str, list[str]] = LISTS) -> NBest:
+    sizes = [len(each) for each in texts.values()]
+    return NBest(
+        offsets=np.concatenate([[0], np.cumsum(sizes)]),
+        features=np.zeros((sum(sizes), 1)),
+        feature_names=("lm",),
+        ids=tuple(texts),
+        texts=Texts.of(text for each in texts.values() for text in each),
+    )
+
+
+def put(path: Path, form: str, rows: list[dict[str, object]]) -> Path:
+    """A table as another program would write it."""
+    file = path / f"scores.{form}"
+    if form == "jsonl":
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif form == "json":
+        file.write_text(json.dumps(rows, indent=1))
+    elif form == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pa.Table.from_pylist(rows), file)
+    else:
+        out = io.StringIO()
+        writer = csv.DictWriter(out, list(rows[0]), delimiter="\t" if form == "tsv" else ",")
+        writer.writeheader()
+        writer.writerows(rows)
+        file.write_text(out.getvalue(), newline="")
+    return file
+
+
+def twin(rows: list[dict[str, object]], key: str) -> dict[tuple[object, object], float]:
+    """A plain join: scores by id and key."""
+    return {(row["id"], row[key]): float(row["qe"]) for row in rows}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", ["index", "text"])
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "json", "parquet"])
+def test_as_a_plain_join(tmp_path: Path, form: str, key: str) -> None:
+    source = random.Random(5)
+    texts = {f"s{i}": [f'"{i}", {k}\n{source.random()}' for k in range(source.randrange(4))] for i in range(30)}
+    rows = [
+        {
+            "id": name,
+            key: k if key == "index" else text,
+            "note": "n",
+            "qe": source.gauss(0, 1),
+            "ok": source.random() < 0.5,
+        }
+        for name, each in texts.items()
+        for k, text in enumerate(each)
+    ]
+    source.shuffle(rows)
+    corpus = join_scores(lists(texts), put(tmp_path, form, rows))
+    assert corpus.feature_names == ("lm", "qe", "ok")
+    known = twin(rows, key)
+    wanted = [known[n, k if key == "index" else text] for n, each in texts.items() for k, text in enumerate(each)]
+    assert corpus.column("qe").tolist() == wanted
+    assert set(corpus.column("ok")) == {0.0, 1.0}
+
+
+def test_by_order_and_position(tmp_path: Path) -> None:
+    file = tmp_path / "qe.txt"
+    file.write_text("1\n2\n3\n4\n5\n6\n\n")
+    assert join_scores(lists(), file).column("qe").tolist() == [1, 2, 3, 4, 5, 6]
+    assert join_scores(lists(), file, name="comet").feature_names == ("lm", "comet")
+    file.write_text("c\t5\na\t1\na\t2\nb\t4\na\t3\nc\t6\n")
+    assert join_scores(lists(), file).column("qe").tolist() == [1, 2, 3, 4, 5, 6]
+    file.write_text("score\n1\n2\n3\n4\n5\n6\n")
+    assert join_scores(lists(), file).column("score").tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_index_from_one_and_other_names(tmp_path: Path) -> None:
+    file = put(
+        tmp_path, "csv", [{"utt": n, "rank": k + 1, "s": k, "t": -k} for n in LISTS for k in range(len(LISTS[n]))]
+    )
+    corpus = join_scores(lists(), file, first=1, name="m")
+    assert corpus.feature_names == ("lm", "m_s", "m_t")
+    assert corpus.column("m_s").tolist() == [0, 1, 2, 0, 0, 1]
+    with pytest.raises(
+        FormatError, match=r"csv:4: there is no hypothesis 3: segment 'a' has 3 hypotheses, counted from 0"
+    ):
+        join_scores(lists(), file)
+
+
+def test_missing(tmp_path: Path) -> None:
+    file = tmp_path / "s.csv"
+    file.write_text("id,index,qe\na,0,3\na,1,\nb,0,1\nc,0,2\nc,1,2\n")
+    with pytest.raises(FormatError, match=r"s\.csv:3: 'qe' is empty"):
+        join_scores(lists(), file)
+    assert join_scores(lists(), file, missing="0").column("qe").tolist() == [3, 0, 0, 1, 2, 2]
+    assert join_scores(lists(), file, missing="mean").column("qe").tolist() == [3, 2, 2, 1, 2, 2]
+    flagged = join_scores(lists(), file, missing="flag")
+    assert flagged.feature_names == ("lm", "qe", "qe_missing")
+    assert flagged.features[:, 1:].tolist() == [[3, 0], [0, 1], [0, 1], [1, 0], [2, 0], [2, 0]]
+    file.write_text("id,index,qe\na,0,3\na,1,2\nb,0,1\nc,0,2\nc,1,2\n")
+    with pytest.raises(FormatError, match=r"s\.csv: there is no row for hypothesis 2 of segment 'a'"):
+        join_scores(lists(), file)
+    assert nbest.join_scores(lists(), file, missing="flag").column("qe_missing").tolist() == [0, 0, 1, 0, 0, 0]
+    with pytest.raises(nbest.ParameterError, match="unknown way with missing scores 'zero'"):
+        join_scores(lists(), file, missing="zero")
+
+
+GOOD = "id,index,qe\na,0,1\na,1,2\na,2,3\nb,0,4\nc,0,5\nc,1,6\n"
+BY_TEXT = "id,text,qe\na,x y,1\na,x,2\na,z,3\nb,u,4\nc,p,5\n"
+WRONG = {
+    "unknown id": (GOOD.replace("b,0", "B,0"), "5: there is no segment 'B' in the lists"),
+    "out of range": (GOOD.replace("b,0", "b,1"), "5: there is no hypothesis 1: segment 'b' has 1 hypotheses"),
+    "no whole number": (GOOD.replace("b,0", "b,0.5"), "5: 'index' must be a whole number, 0 or more, got '0.5'"),
+    "negative": (GOOD.replace("b,0", "b,-1"), "5: 'index' must be a whole number, 0 or more, got '-1'"),
+    "empty index": (GOOD.replace("b,0", "b,"), "5: 'index' must be a whole number, 0 or more, got ''"),
+    "key twice": (GOOD + "a,1,2\n", "8: hypothesis 1 of segment 'a' is there twice, first on line 3"),
+    "row missing": (GOOD.replace("a,1,2\n", ""), " there is no row for hypothesis 1 of segment 'a'"),
+    "cell missing": (GOOD.replace("a,1,2\n", "a,1,\n"), "3: 'qe' is empty"),
+    "not a number": (GOOD.replace("a,1,2\n", "a,1,two\n"), "3: 'qe' must be a finite number, got 'two'"),
+    "nan": (GOOD.replace("a,1,2\n", "a,1,nan\n"), "3: 'qe' must be a finite number, got 'nan'"),
+    "infinite": (GOOD.replace("a,1,2\n", "a,1,1e999\n"), "3: 'qe' must be a finite number, got '1e999'"),
+    "underscore": (GOOD.replace("a,1,2\n", "a,1,1_0\n"), "3: 'qe' must be a finite number, got '1_0'"),
+    "fields": (GOOD.replace("a,1,2\n", "a,1,2,3\n"), "3: expected 3 fields, as the header has, got 4"),
+    "blank line": (GOOD.replace("a,1,2\n", "a,1,2\n\n"), "4: expected 3 fields, as the header has, got 1"),
+    "open quote": (GOOD.replace("a,1,2\n", 'a,1,"2\n'), "3: the quotes of this row are not those of a table"),
+    "name twice": (GOOD.replace("index", "qe"), "1: the column 'qe' is named twice"),
+    "column there": (GOOD.replace("qe", "lm"), " the lists already have a feature 'lm'"),
+    "no numbers": ("id,note\na,x\n", " no column of numbers in it; it has id, note"),
+    "no rows": ("id,qe\n", " there are no rows in it"),
+    "empty": ("", " the file is empty"),
+    "text not in list": (BY_TEXT.replace("b,u", "b,U"), "5: no hypothesis of segment 'b' has the text 'U'"),
+    "text twice": (BY_TEXT + "a,x,7\n", "7: the same text of segment 'a' has other scores on line 3"),
+    "text missing": (BY_TEXT.replace("a,z,3\n", ""), " there is no row for hypothesis 2 of segment 'a'"),
+    "count": ("1\n2\n", " expected a score for each of 6 hypotheses, got 2"),
+    "short list": ("id,qe\na,1\na,2\nb,1\n", "3: 2 rows for segment 'a', which has 3 hypotheses"),
+    "long list": ("id,qe\nb,1\nb,2\n", "3: one row too many: segment 'b' has 1 hypotheses"),
+    "utf8": (GOOD.encode() + b"\xff", "8: not valid UTF-8"),
+    "json": ('{"id": "a", "qe": 1}\n{"id": \n', "2: not valid JSON"),
+    "json row": ('{"id": "a", "qe": 1}\n[1]\n', "2: a row must be an object"),
+    "json value": ('{"id": "a", "qe": 1}\n{"id": "a", "qe": "x"}\n', "2: 'qe' must be a finite number, got 'x'"),
+    "json id": ('{"id": "a", "qe": 1}\n{"id": 1.5, "qe": 1}\n', "2: 'id' must be a string or an integer"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_every_mismatch_is_refused(tmp_path: Path, kind: str) -> None:
+    contents, message = WRONG[kind]
+    file = tmp_path / "s.csv"
+    for good in (GOOD, BY_TEXT):
+        file.write_text(good)
+        join_scores(lists(), file)
+    file.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+    with pytest.raises(FormatError) as caught:
+        join_scores(lists(), file)
+    assert str(caught.value).startswith(f"{file}:{message}")
+
+
+def test_parquet_names_rows(tmp_path: Path) -> None:
+    rows = [{"id": n, "index": k, "qe": 0.5} for n in LISTS for k in range(len(LISTS[n]))]
+    file = put(tmp_path, "parquet", [*rows, rows[1]])
+    with pytest.raises(FormatError, match=r"row 7: hypothesis 1 of segment 'a' is there twice, first on row 2"):
+        join_scores(lists(), file)
+
+
+def test_quotes(tmp_path: Path) -> None:
+    texts = {"a": ['"so" he said', "two\nlines", "tab\tin"], "b": ['"']}
+    file = tmp_path / "s.tsv"
+    file.write_text('id\ttext\tqe\na\t"so" he said\t1\nb\t"\t4\n')
+    found = read_scores(file)
+    assert found.texts == ['"so" he said', '"']
+    assert list(found.lines) == [2, 3]
+    file.write_text('id\ttext\tqe\na\t"""so"" he said"\t1\na\t"two\nlines"\t2\na\t"tab\tin"\t3\nb\t""""\t4\n')
+    found = read_scores(file)
+    assert list(found.lines) == [2, 3, 5, 6]
+    assert join_scores(lists(texts), found).column("qe").tolist() == [1, 2, 3, 4]
+    file.write_text(f'id,text,qe\na,"{"x" * 300_000}",1\n')
+    assert len((read_scores(file).texts or [""])[0]) == 300_000
+    assert csv.field_size_limit() == 131072
+
+
+def test_columns_and_keys(tmp_path: Path) -> None:
+    file = put(tmp_path, "csv", [{"id": n, "index": k, "p": 1, "q": 2} for n in LISTS for k in range(len(LISTS[n]))])
+    assert join_scores(lists(), file, columns=["q"]).feature_names == ("lm", "q")
+    with pytest.raises(FormatError, match="there is no column 'qq'; it has id, index, p, q; did you mean 'q'"):
+        join_scores(lists(), file, columns=["qq"])
+    with pytest.raises(FormatError, match="to be matched by text it needs a column text; it has id, index, p, q"):
+        join_scores(lists(), file, by="text")
+    with pytest.raises(nbest.ParameterError, match="unknown key 'place'"):
+        join_scores(lists(), file, by="place")
+    assert join_scores(lists(), file, by="position").column("p").tolist() == [1] * 6
+
+
+def test_scores_of_other_segments_are_for_metrics_only(tmp_path: Path) -> None:
+    file = tmp_path / "s.csv"
+    file.write_text(GOOD + "d,0,7\n")
+    values, others = scores_of(lists(), file)
+    assert values.tolist() == [1, 2, 3, 4, 5, 6]
+    assert others == 1
+    with pytest.raises(FormatError, match=r"csv:8: there is no segment 'd'"):
+        join_scores(lists(), file)
+
+
+def test_scores_of_python() -> None:
+    corpus, wanted = lists(), [1.0, 2, 3, 4, 5, 6]
+    by_key = {(n, k): wanted[h] for h, (n, k) in enumerate((n, k) for n in LISTS for k in range(len(LISTS[n])))}
+    assert corpus.with_scores("qe", np.array(wanted)).column("qe").tolist() == wanted
+    assert corpus.with_scores("qe", by_key).column("qe").tolist() == wanted
+    assert corpus.with_scores("qe", {"c": [5, 6], "a": [1, 2, 3], "b": [4]}).column("qe").tolist() == wanted
+    for given, message in (
+        (wanted[1:], r"one number for each of 6 hypotheses, got \(5,\)"),
+        ([*wanted[1:], np.nan], "finite numbers, got nan for hypothesis 5"),
+        ({**by_key, ("a", 3): 1.0}, "entries for what the lists do not have"),
+        ({key: value for key, value in by_key.items() if key != ("b", 0)}, "has no entry for"),
+        ({"c": [5, 6], "a": [1, 2], "b": [4]}, "has 2 numbers for segment 'a', which has 3"),
+        ({}, "has no entry for"),
+    ):
+        with pytest.raises(nbest.ParameterError, match=message):
+            corpus.with_scores("qe", given)
+    with pytest.raises(nbest.ParameterError, match="already have a feature 'lm'"):
+        corpus.with_scores("lm", wanted)
