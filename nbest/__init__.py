@@ -37,6 +37,7 @@ _HOME = {
     "FORMATS": "formats",
     "Forests": "corpus",
     "FormatError": "base.errors",
+    "FormatWarning": "base.errors",
     "GridSearch": "trainers",
     "LAS": "metrics",
     "LogLinear": "model",

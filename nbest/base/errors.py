@@ -81,6 +81,10 @@ class ConvergenceWarning(UserWarning):
     """An optimiser stopped for another reason than having converged."""
 
 
+class FormatWarning(UserWarning):
+    """A file was read, and some of it was left out: how much, and why."""
+
+
 def need_kind(owner: str, argument: str, value: object, *kinds: type) -> None:
     """A `ParameterError` where an argument is of another kind, as when two of them are swapped."""
     if not isinstance(value, kinds):

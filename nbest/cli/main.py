@@ -15,7 +15,7 @@ import typer
 from nbest.base.ending import raising
 from nbest.base.registry import Registry
 from nbest.cli.commands import add_to, group
-from nbest.cli.streams import complain, foreseen, give_up_output, make_ready
+from nbest.cli.streams import complain, foreseen, give_up_output, make_ready, warning_of_files
 
 _HELP = """Learn to pick the best of n: tune and rerank candidate lists by the metric that matters.
 
@@ -76,7 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code. Errors that nbest foresees are one line on stderr and exit code 2."""
     make_ready()
     try:
-        app(args=None if argv is None else list(argv), standalone_mode=True)
+        with warning_of_files():
+            app(args=None if argv is None else list(argv), standalone_mode=True)
     except SystemExit as end:
         return (end.code if isinstance(end.code, int) else 1) or _flushed()
     except BrokenPipeError:  # the reader of our output has seen enough

@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from nbest.base.errors import NbestError, shortened, visible
+from nbest.base.errors import FormatWarning, NbestError, shortened, visible
 
 _OUTPUT = "standard output"
 
@@ -20,6 +23,23 @@ def put(text: str) -> None:
 def complain(message: str) -> None:
     """One line on stderr: what is wrong, and what to do."""
     print(f"nbest: {visible(shortened(message))}", file=sys.stderr)
+
+
+@contextmanager
+def warning_of_files() -> Iterator[None]:
+    """What readers leave out is one line on stderr each, also when quiet; other warnings are shown as ever."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", FormatWarning)
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
+            if issubclass(category, FormatWarning):
+                print(f"warning: {visible(shortened(str(message)))}", file=sys.stderr, flush=True)
+            else:
+                others(message, category, *more)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def foreseen(error: Exception) -> str | None:

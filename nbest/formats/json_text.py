@@ -6,11 +6,12 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from nbest.base.errors import FormatError
-from nbest.formats.lists.base import shown
+from nbest.formats.lists.base import lines_of, shown
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
@@ -40,19 +41,30 @@ def refuse_constant(name: str) -> float:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=whole_number, parse_constant=refuse_constant)
+_LENIENT = json.JSONDecoder(object_pairs_hook=_object, parse_int=whole_number)
 
 
-def loads(path: str | Path, line: int, text: str) -> Any:
-    """The value of one line of JSON."""
-    value, end = _value(path, line, text, _after(text, 0))
+def loads(path: str | Path, line: int, text: str, *, lenient: bool = False) -> Any:
+    """The value of one line of JSON. `lenient`: NaN and Infinity may stand where nobody asks for a number."""
+    value, end = _value(path, line, text, _after(text, 0), _LENIENT if lenient else _DECODER)
     if end != len(text):
         raise FormatError(path, line, f"more text after the end of the JSON value: {shown(text[end:])}")
     return value
 
 
-def entries(path: str | Path, text: str, opening: str) -> Iterator[tuple[int, str, Any]]:
+def json_lines(
+    path: str | Path, data: bytes | None, expected: str, *, lenient: bool = False
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, object) of each line of a file."""
+    for line, text in enumerate(lines_of(path, data, f"one JSON object a line, {expected}"), 1):
+        if not text.strip():
+            raise FormatError(path, line, "a blank line between others; expected one JSON object a line")
+        yield line, need(path, line, "a line", loads(path, line, text, lenient=lenient), dict)
+
+
+def entries(path: str | Path, text: str, opening: str, *, lenient: bool = False) -> Iterator[tuple[int, str, Any]]:
     """(line, key, value) of each entry of a file that is one JSON object (`opening` "{") or list ("[", keys "")."""
-    place = _Place(text)
+    place, decoder = _Place(text), _LENIENT if lenient else _DECODER
     at = _after(text, 0)
     if at == len(text):
         raise FormatError(path, None, f"the file is empty; expected a JSON {_kind_of(opening)}")
@@ -65,14 +77,14 @@ def entries(path: str | Path, text: str, opening: str) -> Iterator[tuple[int, st
     while more:
         line, key = place.line(at), ""
         if opening == "{":
-            key, at = _value(path, line, text, at)
+            key, at = _value(path, line, text, at, decoder)
             if not isinstance(key, str) or text[at : at + 1] != ":":
                 raise FormatError(path, line, "expected a key in quotes and a colon")
             if key in seen:
                 raise FormatError(path, line, f"{shown(key)} is named twice in one object")
             seen.add(key)
             at = _after(text, at + 1)
-        value, at = _value(path, place.line(at), text, at)
+        value, at = _value(path, place.line(at), text, at, decoder)
         yield line, key, value
         more = text[at : at + 1] == ","
         if more:
@@ -106,10 +118,10 @@ def _after(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _value(path: str | Path, line: int, text: str, at: int) -> tuple[Any, int]:
+def _value(path: str | Path, line: int, text: str, at: int, decoder: json.JSONDecoder) -> tuple[Any, int]:
     """A value that starts at `at` (on `line`), and the place after it and the space that follows."""
     try:
-        value, end = _DECODER.raw_decode(text, at)
+        value, end = decoder.raw_decode(text, at)
     except json.JSONDecodeError as error:
         where = line + text.count("\n", at, error.pos)
         raise FormatError(path, where, f"not valid JSON: {error.msg} at column {error.colno}") from None
@@ -149,5 +161,35 @@ def need_number(path: str | Path, line: int, what: str, value: Any) -> float:
     if type(value) not in (int, float, bool):
         raise FormatError(path, line, f"{what} must be a finite number, got {kind(value)}: {shown(value)}")
     if not math.isfinite(value):
-        raise FormatError(path, line, f"{what} must be a finite number, got one too large for a float")
+        got = "NaN" if math.isnan(value) else "one too large for a float"
+        raise FormatError(path, line, f"{what} must be a finite number, got {got}")
     return float(value)
+
+
+def number_or_truth(path: str | Path, line: int, what: str, value: Any) -> float:
+    """`value` as a float; true is 1 and false is 0."""
+    return float(value) if isinstance(value, bool) else need_number(path, line, what, value)
+
+
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
+
+
+@lru_cache(maxsize=4)
+def top_keys(head: bytes) -> frozenset[str]:
+    """The keys of the first object of a file, on its own or first in a list, as far as its first bytes tell: formats
+    are found by them. No keys where the file is something else."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    found, depth, wanted = set[str](), 0, 1 + start.startswith(b"[")
+    if not start.startswith((b"{", b"[")):
+        return frozenset()
+    for token in _TOKEN.finditer(start):
+        text = token[0]
+        if text in b"{[":
+            depth += 1
+        elif text in b"}]":
+            depth -= 1
+            if depth < wanted:
+                break
+        elif token[2] and depth == wanted:
+            found.add(token[1].decode("utf-8", "replace"))
+    return frozenset(found)

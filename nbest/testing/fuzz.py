@@ -13,11 +13,12 @@ import random
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from nbest.base.errors import NbestError
+from nbest.base.errors import FormatWarning, NbestError
 from nbest.compute.parallel import thread_count
 from nbest.testing.fuzz_kinds import KINDS, Kind, Targets
 from nbest.testing.mutations import mutate
@@ -62,7 +63,9 @@ class Bench:
 
     def _read(self, target: Path) -> tuple[str, str]:
         try:
-            self.kind.read(target)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FormatWarning)  # of what damage leaves out
+                self.kind.read(target)
         except NbestError as error:
             text = str(error)
             return (BROKEN, f"a message of {len(text)} characters") if len(text) > _LONGEST else (REFUSED, "")

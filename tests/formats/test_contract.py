@@ -20,7 +20,7 @@ from nbest.formats.lists.jsonl import read_jsonl, write_jsonl
 from nbest.formats.lists.moses import read_moses
 from nbest.testing.formats import check_format, example_files, mutant, put
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.filterwarnings("ignore::nbest.FormatWarning")]
 
 
 @pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)

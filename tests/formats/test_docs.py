@@ -26,7 +26,9 @@ def test_every_format_has_a_section(name: str) -> None:
     assert f"| [`{name}`](#{name}) |" in DOCS.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["jsonl", "fairseq", "wenet", "mlm-scoring", "hyporadise", "flat"])
+@pytest.mark.parametrize(
+    "name", ["jsonl", "fairseq", "wenet", "mlm-scoring", "hyporadise", "flat", "openai", "lm-eval", "openrlhf"]
+)
 def test_examples(reading, name: str) -> None:
     assert reading(name, block(name)).hypotheses > 0
 
