@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from nbest.corpus.rows import row_by_row, stacked
 from nbest.corpus.scores import Scores, aligned
 from nbest.corpus.sparse import rows_of
 from nbest.corpus.texts import Texts
+from nbest.corpus.views import Segment, frame_of, html_of, item_of, segments_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -123,6 +124,30 @@ class NBest(Container):
     def compared(self) -> Texts | None:
         """H texts that metrics and votes compare: the answers, or else the whole texts."""
         return self.texts if self.answers is None else self.answers
+
+    # to look at --------------------------------------------------------------------------------------------
+
+    @overload
+    def __getitem__(self, index: int | str) -> Segment: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> NBest: ...
+
+    def __getitem__(self, index: int | str | slice) -> Segment | NBest:
+        """The segment with this number or id, a sequence of hypotheses; of a slice the lists."""
+        return item_of(self, index)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return segments_of(self)
+
+    def _repr_html_(self) -> str:
+        """The first lists, for notebooks."""
+        return html_of(self)
+
+    def to_pandas(self) -> Any:
+        """A data frame with one hypothesis a row: id, index in the list, text, answer, gain, dense features, and what
+        belongs to the segment. Sparse features are left out."""
+        return frame_of(self)
 
     # statistics --------------------------------------------------------------------------------------------
 

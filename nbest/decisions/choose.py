@@ -37,6 +37,12 @@ class Choice:
         assert self.lists.texts is not None
         return ["" if h < 0 else self.lists.texts[h] for h in self.chosen]
 
+    def to_pandas(self) -> Any:
+        """A data frame with the chosen hypothesis of each segment, and its `score` by the model."""
+        frame = self.lists.to_pandas()
+        frame["model_score"] = self.scores()
+        return frame.iloc[self.chosen[self.chosen >= 0]].reset_index(drop=True)
+
     def scores(self) -> Floats:
         """[H] the model's scores; 0 without a model."""
         return (self.model or LogLinear({})).scores(self.lists)

@@ -48,11 +48,12 @@ def _parse_plainly(part: Piece) -> NBest:
     for line, text in enumerate(lines_of(path, part.data, expected, part.before), part.before + 1):
         if not text.strip():
             raise FormatError(path, line, "a blank line between segments; expected one JSON object a line")
-        _read_segment(builder, line, need(path, line, "a segment", loads(path, line, text), dict))
+        read_segment(builder, line, need(path, line, "a segment", loads(path, line, text), dict))
     return builder.build()
 
 
-def _read_segment(builder: Builder, line: int, segment: dict[str, Any]) -> None:
+def read_segment(builder: Builder, line: int, segment: dict[str, Any]) -> None:
+    """Add one segment, as one line holds it."""
     path = builder.path
     check_keys(path, line, segment, _SEGMENT_KEYS)
     name = id_of(path, line, segment.get("id"))
