@@ -1,6 +1,6 @@
 """The candidates of a loop on disk: each round adds a part with those that are new, as arrays.
 
-    segments.json      {"ids": [...], "feature_names": [...], "references": [...], "sources": [...]}
+    segments.json      {"ids": [...], "feature_names": [...], "references": [...], "sources": [...], "groups": [...]}
     offsets.npy        [N+1] hypotheses of each segment
     features.npy       [H, D]
     stats.npy          [H, M] of the loop's metric
@@ -69,6 +69,7 @@ def save_part(folder: Path, corpus: NBest, keys: Ints) -> None:
         "feature_names": corpus.feature_names,
         "references": corpus.references,
         "sources": corpus.sources,
+        "groups": corpus.groups,
         "sparse_names": corpus.sparse_names,
     }
     (folder / "segments.json").write_text(json.dumps(content, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -92,6 +93,7 @@ class _Head:
     feature_names: tuple[str, ...]
     references: tuple[tuple[str, ...], ...] | None
     sources: tuple[str, ...] | None
+    groups: tuple[str, ...] | None
     sparse_names: tuple[str, ...]
     offsets: Ints
 
@@ -105,12 +107,13 @@ class _Head:
             raise FormatError(path, None, f"is damaged: it has no {missing!r}; {_REMEDY}")
         ids, names, references, sources, sparse = (content[key] for key in _SEGMENTS)
         lists: dict[str, Any] = {"ids": ids, "feature_names": names, "sparse_names": sparse or []}
-        lists |= {} if sources is None else {"sources": sources}
+        groups = content.get("groups")  # pools of older code have none
+        lists |= {key: value for key, value in (("sources", sources), ("groups", groups)) if value is not None}
         lists |= {f"references of segment {i}": each for i, each in enumerate(_list(path, "references", references))}
         for key, value in lists.items():
             if not all(isinstance(text, str) for text in _list(path, key, value)):
                 raise FormatError(path, None, f"is damaged: {key!r} must be texts; {_REMEDY}")
-        for key, rows in (("references", references), ("sources", sources)):
+        for key, rows in (("references", references), ("sources", sources), ("groups", groups)):
             if rows is not None and len(rows) != len(ids):
                 raise FormatError(path, None, f"is damaged: {key!r} must be of {len(ids)} segments; {_REMEDY}")
         return cls(
@@ -119,6 +122,7 @@ class _Head:
             tuple(names),
             None if references is None else tuple(tuple(each) for each in references),
             None if sources is None else tuple(sources),
+            groups=None if groups is None else tuple(groups),
             sparse_names=tuple(sparse or ()),
             offsets=_offsets(folder, "offsets", len(ids), len(_mapped(folder, "hashes", "u8"))),
         )
