@@ -168,6 +168,15 @@ class MetricOptions(Further):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AnswerOption:
+    """What of a text is compared."""
+
+    answer: str | None = parameter(
+        None, "Compare only the answer in a text: last-number, boxed, choice, code, json:PATH or a regular expression."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScoresColumn:
     """Where an external metric gets its scores: from the lists."""
 
@@ -238,6 +247,7 @@ class AsJson:
 
 _LAST = (
     MetricOptions,
+    AnswerOption,
     ScoresColumn,
     ScoresFile,
     FormatOption,

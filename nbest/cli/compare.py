@@ -11,7 +11,9 @@ DENSE, SPARSE = "risk,mert,likelihood,grid,random", "risk,likelihood,mira,boosti
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(c.References, c.MetricOptions, c.ScoresFile, c.FormatOption, c.EngineOption, c.Quiet, c.AsJson):
+class Compare(
+    c.References, c.MetricOptions, c.AnswerOption, c.ScoresFile, c.FormatOption, c.EngineOption, c.Quiet, c.AsJson
+):
     """Tune several methods on dev, choose settings on held-out data, report test once, with p-values.
 
     [bold]Example[/bold]

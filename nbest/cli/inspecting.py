@@ -10,7 +10,7 @@ from nbest.base.errors import ParameterError
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import refuse_rest, separate
 from nbest.cli.inspect import Inspect
-from nbest.cli.loading import Measure, Source, measure, over_blocks, read_corpus, read_lists, source_of
+from nbest.cli.loading import Measure, Source, answered, measure, over_blocks, read_corpus, read_lists, source_of
 from nbest.cli.streams import put
 from nbest.corpus import NBest
 from nbest.corpus.contract import C, need_lists
@@ -21,7 +21,18 @@ from nbest.model.loglinear import load
 from nbest.report import Column, Table
 
 _TOP = 20  # strongest features shown of a model
-_OF_LISTS = "refs", "metric", "against", "against_refs", "tokenize", "lowercase", "normalize", "column", "scores"
+_OF_LISTS = (
+    "refs",
+    "metric",
+    "against",
+    "against_refs",
+    "tokenize",
+    "lowercase",
+    "normalize",
+    "answer",
+    "column",
+    "scores",
+)
 
 
 def run(call: Inspect) -> None:
@@ -101,7 +112,7 @@ def _shown(value: object) -> str:
 
 def _look(source: Source, how: Measure | None, call: Inspect, console: Console) -> Inspection | ForestInspection:
     def measured(corpus: C) -> C:
-        return corpus if how is None else how.measured(corpus)
+        return answered(corpus, call.answer) if how is None else how.measured(corpus)
 
     if call.against is not None:
         lists = need_lists(measured(read_corpus(source, console)), "--against compares lists; these are forests")

@@ -152,9 +152,11 @@ class Measure:
     column: str | None = None
     scores: str | None = None
     quiet: bool = False
+    answer: str | None = None
 
     def measured(self, corpus: C) -> C:
         """The lists with statistics of the metric, the forests with the metric."""
+        corpus = answered(corpus, self.answer)
         if not isinstance(self.metric, External):
             with self.progress(len(corpus.features)):
                 return corpus.with_metric(self.metric)
@@ -190,6 +192,13 @@ class Measure:
                 parallel.told.reset(before)
 
 
+def answered(corpus: C, answer: str | None) -> C:
+    """The lists with the answers that a rule finds in their texts, if one is given."""
+    if answer is None:
+        return corpus
+    return cast(C, need_lists(corpus, "--answer looks at the texts of lists; these are forests").with_answers(answer))
+
+
 def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:
     """The metric of this name with the options of a command; takes its further options out of `given`."""
     if name is None:
@@ -208,6 +217,7 @@ def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:
         column=getattr(call, "column", None),
         scores=getattr(call, "scores", None),
         quiet=getattr(call, "quiet", False),
+        answer=getattr(call, "answer", None),
     )
 
 

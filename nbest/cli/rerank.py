@@ -9,7 +9,7 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rerank(c.Further, c.FormatOption, c.EngineOption, c.Quiet, c.AsJson):
+class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet, c.AsJson):
     """Choose the best hypothesis of each list, or derivation of each forest, with a tuned model; texts, one a line.
 
     Lines stand in the order of the ids where these are numbers, else in that of the lists. An empty list gives an empty

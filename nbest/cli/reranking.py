@@ -12,7 +12,7 @@ from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
 from nbest.base.files import replacing
 from nbest.cli.console import Console, Pace
 from nbest.cli.further import refuse_rest, separate, take
-from nbest.cli.loading import files_of_options, over_blocks, source_of
+from nbest.cli.loading import answered, files_of_options, over_blocks, source_of
 from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import NBest
@@ -63,6 +63,7 @@ class _Reranking:
             for number, block in enumerate(blocks):
                 if number == 0:
                     self._say_unused(block)
+                block = answered(block, self.call.answer)
                 lines.add(self._chosen(names.prepared(self.model, block)))
             names.check(self.model)
             lines.write(self.console)
@@ -71,7 +72,7 @@ class _Reranking:
         """Of forests, or of several lists together."""
         self._say_unused(corpus)
         with _Lines(self.call) as lines:
-            lines.add(self._chosen(corpus))
+            lines.add(self._chosen(answered(corpus, self.call.answer)))
             lines.write(self.console)
 
     def _say_unused(self, corpus: Corpus) -> None:

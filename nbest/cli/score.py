@@ -9,7 +9,7 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score(c.MetricOptions, c.AsJson):
+class Score(c.MetricOptions, c.AnswerOption, c.AsJson):
     """Score outputs against references; every score carries its signature.
 
     Outputs with ids (id TAB text of nbest rerank --ids, the JSON lines of nbest rerank --json, or id text where the
@@ -19,7 +19,7 @@ class Score(c.MetricOptions, c.AsJson):
 
       nbest score out.txt --refs test.ref --metric bleu,chrf
 
-      nbest score baseline.txt tuned.txt --refs test.ref --metric wer --test bootstrap
+      nbest score baseline.txt tuned.txt --refs test.ref --metric wer --test bootstrap --normalize whisper
     """
 
     outputs: list[str] = parameter(

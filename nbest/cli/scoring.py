@@ -14,6 +14,7 @@ from nbest.cli.loading import measure
 from nbest.cli.score import Score
 from nbest.cli.streams import put
 from nbest.corpus import Texts
+from nbest.corpus.answers import answer_rule
 from nbest.evaluation.significance import TESTS
 from nbest.formats.outputs import read_outputs
 from nbest.metrics import METRICS
@@ -28,6 +29,10 @@ def run(call: Score) -> None:
     paths, given = separate(call.outputs)
     outputs = read_outputs(paths, call.refs)
     systems, references = outputs.systems, outputs.references
+    if call.answer is not None:
+        rule = answer_rule(call.answer)
+        systems = {path: [rule.answer(text) for text in texts] for path, texts in systems.items()}
+        references = [[rule.of_reference(text) for text in group] for group in references]
     if outputs.left_out:
         console.warn(f"{paths[0]}: {outputs.left_out} segments have references but no output; they are left out")
     names = [name for name in call.metric.split(",") if name]
@@ -76,7 +81,7 @@ def _rows(name, call, given, systems, references, compare) -> list[dict[str, Any
     rows = []
     for path, values in stats.items():
         row: dict[str, Any] = {"system": path, "name": metric.name, "score": float(metric.score(values.sum(axis=0)))}
-        row["signature"] = metric.signature(len(references[0]))
+        row["signature"] = metric.signature(len(references[0])) + (f"|answer:{call.answer}" if call.answer else "")
         if len(stats) > 1:
             seeded = {} if call.test == "wilcoxon" else {"seed": call.seed}
             found = None if values is base else asdict(compare(metric, base, values, **seeded))

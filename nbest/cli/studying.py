@@ -123,7 +123,7 @@ def _by_method(each: _Keyword) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(c.References, c.MetricOptions, c.ScoresFile, c.FormatOption, c.EngineOption, c.Quiet):
+class _Options(c.References, c.MetricOptions, c.AnswerOption, c.ScoresFile, c.FormatOption, c.EngineOption, c.Quiet):
     """The options that every study has."""
 
     lists: list[str] = parameter(..., c.LISTS, flags=("lists",))

@@ -9,7 +9,9 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tune(c.References, c.MetricOptions, c.ScoresFile, c.FormatOption, c.EngineOption, c.Quiet, c.AsJson):
+class Tune(
+    c.References, c.MetricOptions, c.AnswerOption, c.ScoresFile, c.FormatOption, c.EngineOption, c.Quiet, c.AsJson
+):
     """Learn how to weigh the features of candidate lists or forests, so that the chosen outputs are best by a metric.
 
     mert, and risk and cobleu for BLEU, train on all derivations of a forest (lattices, hypergraphs); other methods and
@@ -29,6 +31,8 @@ class Tune(c.References, c.MetricOptions, c.ScoresFile, c.FormatOption, c.Engine
       nbest tune dev.jsonl --metric external --column comet --add length -o model.json
 
       nbest tune train.jsonl --metric cer --add ngrams --method boosting --grid penalty=0,1e-4 --heldout dev.jsonl
+
+      nbest tune dev.jsonl --metric exact --answer last-number -o model.json
 
       nbest tune lattices/ --refs dev.ref --metric wer --method mert -o model.json
 

@@ -14,6 +14,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.mapped import all_finite, taken
 from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
+from nbest.corpus.answers import Find, answer_rule
 from nbest.corpus.container import Container, Said
 from nbest.corpus.metric import Metric
 from nbest.corpus.rows import row_by_row, stacked
@@ -163,6 +164,16 @@ class NBest(Container):
             raise CapabilityError(f"{metric.name} needs the texts of the hypotheses and these lists carry none")
         stats = stacked(partial(_measured, metric), corpus.shards(), corpus.hypotheses, corpus.compared.starts)
         return replace(corpus, stats=stats, metric=metric)
+
+    def with_answers(self, how: str | Find) -> NBest:
+        """The same lists with what `how` (a rule of `nbest.corpus.answers`, a regular expression, a function) finds in
+        the texts for answers, "" where it finds nothing. References become their answers, too, or stay whole."""
+        if self.texts is None:
+            raise CapabilityError("answers are found in the texts of the hypotheses and these lists carry none")
+        rule, references = answer_rule(how), self.references
+        if references is not None:
+            references = tuple(tuple(map(rule.of_reference, group)) for group in references)
+        return replace(self, answers=rule.answers(self.texts), references=references, stats=None, metric=None)
 
     def totals(self, choice: Ints) -> Floats:
         """[M] statistics of one choice a segment: flat hypothesis indices, -1 where a list is empty."""

@@ -11,6 +11,7 @@ from nbest.base.types import Ints
 from nbest.compute import segments
 from nbest.compute.executors import Told
 from nbest.corpus import Forests, NBest
+from nbest.corpus.answers import voting
 from nbest.corpus.metric import Metric
 from nbest.decisions.arguments import check_arguments, need_model
 from nbest.decisions.shards import chosen
@@ -35,7 +36,8 @@ def mbr(
 
     Kumar & Byrne (2004). L is the loss of `gain`: bleu, chrf, wer or any metric of texts. The `evidence` most
     probable distinct texts serve as references. gamma is the model's own if none is given; a large one gives the
-    1-best. Ties go to the lowest index.
+    1-best. Ties go to the lowest index. Of lists with answers these are compared, and hypotheses without one are no
+    references.
 
     `forests` that the lists were read from change nothing: exp(gamma * score) / Z of a derivation, over the derivations
     in the list, is p. For the whole forest as evidence there is `consensus`.
@@ -57,7 +59,7 @@ def _least_loss(
     model: LogLinear, metric: Metric, gamma: float, evidence: int | None, part: NBest, *, told: Told
 ) -> Ints:
     assert part.compared is not None
-    posterior = model.posterior(part, gamma)
+    posterior = voting(part.answers, model.posterior(part, gamma))
     losses = expected_losses(metric, part.compared, part.offsets, posterior, evidence=evidence, progress=told)
     return segments.argmax(-losses, part.offsets)
 

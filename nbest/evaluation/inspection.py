@@ -124,6 +124,11 @@ def _list_findings(seen: Seen) -> list[str]:
             "are votes, keep them; where they are copies, or other derivations of one output, nbest convert --dedupe "
             "keeps the first of each"
         )
+    if seen.unanswered:
+        found.append(
+            f"{seen.unanswered} hypotheses have no answer ({100 * seen.unanswered / seen.hypotheses:.1f} %): they are "
+            "wrong by exact, and no votes"
+        )
     missing, absent = gaps(seen.ids.numbers)
     if missing:
         found.append(f"{missing} segments are missing (the first is {absent}): references must not shift for it")

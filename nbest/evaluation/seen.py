@@ -59,6 +59,7 @@ class Seen:
         self.columns: list[SeenColumn] = []
         self.ids = SegmentNumbers()
         self.distinct: int | None = 0
+        self.unanswered = 0
         self.by_first: Floats | float = 0.0
         self._lengths = array("q")  # one piece of memory that grows: small arrays would stand between large ones
         self._spread: list[tuple[list[float], list[float]]] = []
@@ -73,6 +74,8 @@ class Seen:
         self._lengths.frombytes(block.lengths.tobytes())
         self.sparse_names.update(block.sparse_names)
         self._add_distinct(block)
+        if block.answers is not None:
+            self.unanswered += int((block.answers.starts == block.answers.ends).sum())
         self._add_columns(block)
         if block.scored:
             chosen = first(None, block)
@@ -84,7 +87,7 @@ class Seen:
             self.feature_names, self.origins = block.feature_names, block.origins
             self.columns = [SeenColumn() for _ in block.feature_names]
         if sum(part.hypotheses for part in self._beginning) < _ROWS:
-            self._beginning.append(replace(block, texts=None, sparse=None, sparse_names=()))
+            self._beginning.append(replace(block, texts=None, answers=None, sparse=None, sparse_names=()))
         self._spread += [(sizes.tolist(), squares.tolist()) for sizes, squares in map(spread_within, block.shards())]
         for d, column in enumerate(self.columns):
             column.add(np.asarray(block.features[:, d], np.float64), block)

@@ -9,6 +9,7 @@ from nbest.base.limits import check_count
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest, characters, intern
+from nbest.corpus.answers import voting
 from nbest.features.recipes import record
 
 
@@ -64,7 +65,8 @@ def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
         raise CapabilityError("the feature 'agreement' needs the texts of the hypotheses and these lists carry none")
     check_count("'evidence' of the feature 'agreement'", evidence)
     kind = look_up(METRICS, metric, "metric")
-    losses = expected_losses(kind(), corpus.compared, corpus.offsets, _by_place(corpus), evidence=evidence)
+    weights = voting(corpus.answers, _by_place(corpus))
+    losses = expected_losses(kind(), corpus.compared, corpus.offsets, weights, evidence=evidence)
     return record(corpus, _with(corpus, ("agreement",), -losses), "agreement", metric=metric, evidence=evidence)
 
 

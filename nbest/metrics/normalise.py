@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -67,22 +67,6 @@ def _brackets(text: str) -> str:
     return " ".join(reduce(lambda left, pattern: pattern.sub(" ", left), _BRACKETS, text).split())
 
 
-@cache
-def _english() -> Normaliser:
-    try:
-        from whisper_normalizer.english import EnglishTextNormalizer
-    except ImportError as error:
-        raise CapabilityError(
-            "--normalize whisper needs a package that is not installed: pip install 'nbest[asr]'; 'basic' needs none"
-        ) from error
-    return EnglishTextNormalizer()
-
-
-def _whisper(text: str) -> str:
-    """Whisper's normaliser of English: numbers, contractions, titles, fillers, American spelling."""
-    return _english()(text)
-
-
 NORMALISERS: Registry[Normaliser] = Registry(
     "normaliser",
     {
@@ -94,11 +78,11 @@ NORMALISERS: Registry[Normaliser] = Registry(
         "nfkc": lambda text: unicodedata.normalize("NFKC", text),
         "punct": _punct,
         "quotes": lambda text: text.translate(_QUOTES),
-        "whisper": _whisper,
+        "whisper": "whisper:whisper",
         "whisper-basic": _basic,
     },
     group="nbest.normalisers",
-    room=__name__,
+    room="nbest.metrics",
 )
 """Functions from a text to a text, by the name used on the command line."""
 
