@@ -37,6 +37,8 @@ FORMATS: Registry[Format] = Registry(
         "flat": "flat:FORMAT",
         "moses": "moses:FORMAT",
         "nemo": "nemo:FORMAT",
+        "csv": "rows:CSV_FORMAT",
+        "rows": "rows:FORMAT",
     },
     group="nbest.formats",
     room="nbest.formats.lists",
@@ -120,7 +122,7 @@ def format_of_source(path: str | Path, head: bytes, format: str | None = None) -
     if format is not None:
         return look_up(_all(), format, "format").name
     found = (sniff_forests(path, head), _by_contents(FORMATS, path, head))
-    suffix = _by_suffix(FORMATS, path) or _by_suffix(FOREST_FORMATS, path)
+    suffix = _by_suffix(FORMATS, path, reading=True) or _by_suffix(FOREST_FORMATS, path)
     return found[0] or found[1] or suffix or _unknown(path, head, _all(), "n-best lists or forests")
 
 
@@ -172,7 +174,7 @@ def write_forests(forests: Forests, path: str | Path, format: str | None = None,
 
 def sniff(path: str | Path, head: bytes) -> str:
     """The name of the format of lists that a file with these first (unpacked) bytes is in; `b""` for a directory."""
-    found = _by_contents(FORMATS, path, head) or _by_suffix(FORMATS, path)
+    found = _by_contents(FORMATS, path, head) or _by_suffix(FORMATS, path, reading=True)
     return found or _unknown(path, head, FORMATS, "n-best lists")
 
 
@@ -227,10 +229,14 @@ def several_files(path: str | Path) -> bool:
     return Path(path).is_dir() or any(f.directory and f.sniff(Path(path), b"") for f in FORMATS.values())
 
 
-def _by_suffix(family: Mapping[str, Any], path: str | Path) -> str | None:
+def _by_suffix(family: Mapping[str, Any], path: str | Path, *, reading: bool = False) -> str | None:
     name = Path(path).name.lower()
     for packed in (".gz", ".xz"):
         name = name.removesuffix(packed)
+    if reading:
+        own = [each.name for each in family.values() for end in each.read_suffixes if name.endswith(end)]
+        if own:
+            return str(own[0])
     fitting = [(len(end), each.name) for each in family.values() for end in each.suffixes if name.endswith(end)]
     return max(fitting, key=lambda pair: pair[0])[1] if fitting else None
 

@@ -68,8 +68,8 @@ def read_scores(path: str | Path, columns: Sequence[str] | None = None) -> Score
     if not len(table):
         raise FormatError(path, None, "there are no rows in it; expected scores")
     id_name = table.first_of(*IDS)
-    index_name = next((name for name in INDICES if name in table.names and table.is_numeric(name)), None)
-    text_name = next((name for name in TEXTS if name in table.names and not table.is_numeric(name)), None)
+    text_name = text_column(table)
+    index_name = _index_column(table, text_name)
     keys = (id_name, index_name, text_name)
     names = tuple(columns) if columns else tuple(n for n in table.names if n not in keys and table.is_numeric(n))
     if not names:
@@ -82,6 +82,18 @@ def read_scores(path: str | Path, columns: Sequence[str] | None = None) -> Score
         indices=None if index_name is None else _whole(table, index_name),
         texts=None if text_name is None else table.strings(text_name),
     )
+
+
+def text_column(table: CellTable) -> str | None:
+    """The column that holds texts of hypotheses; `hyp` and `candidate` may hold numbers of them instead."""
+    sure = ("text", "hypothesis")
+    return next((n for n in TEXTS if n in table.names and (n in sure or not table.is_numeric(n))), None)
+
+
+def _index_column(table: CellTable, text_name: str | None) -> str | None:
+    """The column that holds numbers of hypotheses; a rank beside texts is a score like any other."""
+    known = [name for name in INDICES if name in table.names and not (name == "rank" and text_name)]
+    return next((name for name in known if name == "index" or table.is_numeric(name)), None)
 
 
 def _whole(table: CellTable, name: str) -> Ints:

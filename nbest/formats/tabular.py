@@ -92,9 +92,11 @@ class CellTable:
         cells = self.column(name)
         if set(map(type, cells)) <= {str}:
             return list(cells)
-        return [self._string(row, name, cell) for row, cell in enumerate(cells)]
+        return [self.text_of(row, name) for row in range(len(self))]
 
-    def _string(self, row: int, name: str, cell: Any) -> str:
+    def text_of(self, row: int, name: str) -> str:
+        """The text of one cell."""
+        cell = self.column(name)[row]
         if cell is None:
             return ""
         if type(cell) not in (str, int):

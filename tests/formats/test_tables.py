@@ -130,7 +130,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"id": ["a", "a", "b", "a"], "text": list("wxyz")},
         "row 4: segment 'a' was there before; the rows of a segment must stand together",
     ),
-    "no id": ({"segment": ["a"], "text": ["x"]}, "the column 'id' is missing; it says which segment a row belongs to"),
+    "no id": ({"sentence": ["a"], "text": ["x"]}, "the column 'id' is missing; it says which segment a row belongs to"),
     "null id": ({"id": ["a", None]}, "row 2: 'id' is null"),
     "odd id": ({"id": [1.5]}, "the column 'id' must hold strings or whole numbers, got double"),
     "null feature": ({"id": ["a", "b"], "text": ["x", "y"], "f": [1.0, None]}, "row 2: 'f' is null"),

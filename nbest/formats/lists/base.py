@@ -43,6 +43,7 @@ class Format:
     sniff: Callable[[Path, bytes], bool]  # does it look like this format? `b""` for a directory or a prefix
     suffixes: tuple[str, ...]  # the first is the one to write; compression comes after it
     summary: str
+    read_suffixes: tuple[str, ...] = ()  # further ones of files that are read; another format may write them
     directory: bool = False  # the path is a directory or a prefix of several files
     binary: bool = False
     needs: str = ""  # a module that is not installed with nbest

@@ -117,8 +117,11 @@ def write_nemo(
 
 
 def _sniff(path: Path, head: bytes) -> bool:
-    pairs = [line.rpartition("\t") for line in head_lines(head) if line.strip()]
-    return bool(pairs) and all(tab and is_number(score) for _, tab, score in pairs)
+    """Lines `text TAB number`; or a tab, and a manifest beside. A table has more fields, or a header."""
+    lines = [line.split("\t") for line in head_lines(head) if line.strip()]
+    if lines and len(lines[0]) > 1 and manifest_of(path).is_file():
+        return True
+    return bool(lines) and all(len(line) == 2 and is_number(line[1]) for line in lines)
 
 
 FORMAT = Format(

@@ -34,11 +34,15 @@ from nbest.corpus.operations import join
 from nbest.corpus.order import in_order
 from nbest.formats.lists.jsonl import check_keys
 from nbest.formats.lists.known import KnownNames
+from nbest.formats.scores import IDS, TEXTS
 
 NEEDS = "pyarrow"
 
 OWN = ("id", "text", "source", "references", "group", "doc", "gain", "answer", "sparse")
 """Columns that are no features."""
+
+_ALIASES = {"id": IDS, "text": TEXTS, "source": ("src",), "references": ("reference", "ref")}
+"""Other names of columns, for those that are not there."""
 
 _TWICE = "the rows of a segment must stand together"
 
@@ -91,7 +95,7 @@ def blocks_of(path: str | Path, batches: Iterable[Any]) -> Iterator[NBest]:
     for batch in batches:
         with complaints(path):
             batch.validate(full=True)
-            table = _decoded(pa.Table.from_batches([batch]))
+            table = _renamed(_decoded(pa.Table.from_batches([batch])))
             table = table if rest is None else pa.concat_tables([rest, table])
             part = _TableRows(path, table, row)
             end = int(part.starts[-1]) if len(part.starts) else 0  # the last segment may go on in the next batch
@@ -104,6 +108,16 @@ def blocks_of(path: str | Path, batches: Iterable[Any]) -> Iterator[NBest]:
     with complaints(path):
         block = _TableRows(path, rest, row).until(rest.num_rows, seen)
     yield block
+
+
+def _renamed(table: Any) -> Any:
+    """The table with our names for columns that have others which `rows` knows, too."""
+    names = list(table.column_names)
+    for own, others in _ALIASES.items():
+        fits = [name for name in others if name in names and (own == "id" or not _is_number(table.field(name).type))]
+        if own not in names and fits and names.count(fits[0]) == 1:
+            names[names.index(fits[0])] = own
+    return table.rename_columns(names)
 
 
 def _decoded(table: Any) -> Any:
