@@ -24,6 +24,8 @@ class Convert(c.ReaderOption, c.Quiet):
 
       nbest convert dev.jsonl dev.nbest --top 50 --dedupe
 
+      nbest convert all.jsonl dev.jsonl --split 0.5 --rest test.jsonl   (at random; whole documents, where it has any)
+
       nbest convert lattices/ dev.forests.jsonl.gz --prune 1e-4 --model model.json
 
       nbest convert lattices/ dev.jsonl --top 100 --model model.json
@@ -38,6 +40,11 @@ class Convert(c.ReaderOption, c.Quiet):
     refs: list[str] | None = parameter(None, c.REFS, flags=("--refs", "-r"))
     dedupe: bool = parameter(False, "Drop repeated texts of a list.")
     top: int | None = parameter(None, "Keep only the first hypotheses of each list; of forests: their best.", least=1)
+    split: float | None = parameter(
+        None, "Write only this share of the segments, drawn at random; groups are not parted.", least=0.0, most=1.0
+    )
+    rest: str | None = parameter(None, "With --split: where to write the others.")
+    split_seed: int = parameter(1, "Seed of the split.")
     model: str | None = parameter(None, "Weights that rank the derivations of forests (default: their own).")
     prune: float | None = parameter(None, "Of forests: drop edges whose posterior is smaller.", least=0.0, most=1.0)
     gamma: float | None = parameter(

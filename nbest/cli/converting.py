@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from nbest.cli.console import Console
 from nbest.cli.convert import Convert
 from nbest.cli.loading import Source, files_of_options, over_blocks, reader_options
 from nbest.cli.targets import refuse_overwriting, written
-from nbest.corpus import Forests, NBest, dedupe, prune
+from nbest.corpus import Forests, NBest, dedupe, prune, split
 from nbest.corpus.operations import join
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
@@ -27,6 +27,11 @@ def run(call: Convert) -> None:
     """Read, change, write, say what was written."""
     console = Console(quiet=call.quiet)
     outputs = written(call.target, format_of(call.target, call.target_format))
+    if (call.split is None) != (call.rest is None):
+        raise ParameterError("--split SHARE and --rest FILE belong together: one share goes to each of two files")
+    if call.rest is not None:
+        also = written(call.rest, format_of(call.rest, call.target_format))
+        refuse_overwriting(also, [call.source, call.refs, call.model, call.target])
     refuse_overwriting(outputs, [call.source, call.refs, call.model, files_of_options(call.option)])
     source = Source([call.source], call.refs, call.source_format, reader_options(call.option))
     conversion = _Conversion(call, console)
@@ -46,11 +51,19 @@ class _Conversion:
         """Lists without duplicates or cut."""
         if self.call.model is not None or self.call.prune is not None:
             raise CapabilityError("--model and --prune are for forests, and these are lists")
-        return _put(blocks, self.call)
+        if self.call.rest is None:
+            return _put(blocks, self.call)
+        assert self.call.split is not None
+        parts = split(join(list(blocks)), self.call.split, self.call.split_seed)
+        rest = replace(self.call, target=self.call.rest)
+        self.console.say(f"{self.call.rest}: {_put([parts[1]], rest)}")
+        return _put([parts[0]], self.call)
 
     def forests(self, forests: Forests) -> str:
         """Forests pruned, or their best strings as lists."""
         call = self.call
+        if call.rest is not None:
+            raise CapabilityError("--split is for lists, and these are forests; read lists out of them first (--top)")
         if call.model is not None and call.prune is None and call.top is None:
             raise ParameterError("--model ranks derivations for --top or --prune, and neither is given")
         if call.prune is not None:
@@ -72,8 +85,7 @@ def _put(blocks: Iterable[NBest], call: Convert) -> str:
     wanted = format_of(call.target, call.target_format)
     trimmed = (_trimmed(block, call) for block in blocks)
     if wanted in FOREST_FORMATS:
-        parts = list(trimmed)
-        return _put_forests(forests_of(parts[0] if len(parts) == 1 else join(parts)), call, wanted)
+        return _put_forests(forests_of(join(list(trimmed))), call, wanted)
     count = _Count()
     write_blocks(count.passing(trimmed), call.target, wanted)
     return f"{count.segments} segments, {count.hypotheses} hypotheses, {count.features} features"

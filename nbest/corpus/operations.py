@@ -96,6 +96,8 @@ def merge(first: NBest, *others: NBest) -> NBest:
 
 def join(parts: list[NBest]) -> NBest:
     """All lists of all parts, one after the other; no id may be there twice."""
+    if len(parts) == 1:
+        return parts[0]
     offsets = segments.offsets_of(np.concatenate([part.lengths for part in parts]))
     ids = [name for part in parts for name in part.ids]
     bare = parts[0].texts is None

@@ -120,7 +120,7 @@ class Seen:
     @property
     def beginning(self) -> NBest:
         """As many of the first lists as hold 20,000 hypotheses, at least one."""
-        lists = self._beginning[0] if len(self._beginning) == 1 else join(self._beginning)
+        lists = join(self._beginning)
         rows = min(lists.hypotheses, _ROWS)
         last = int(np.searchsorted(lists.offsets, rows, side="right")) - 1
         return lists.select(np.arange(max(last, min(1, len(lists)))))
@@ -128,7 +128,7 @@ class Seen:
     @property
     def firsts(self) -> NBest:
         """The first hypothesis of every list, as lists."""
-        return self._firsts[0] if len(self._firsts) == 1 else join(self._firsts)
+        return join(self._firsts)
 
 
 def _only(block: NBest, chosen: Ints) -> NBest:

@@ -149,7 +149,7 @@ def write_blocks(blocks: Iterable[NBest], path: str | Path, format: str | None =
         chosen.write_blocks(blocks, path, **options)
         return
     parts = list(blocks)
-    write(parts[0] if len(parts) == 1 else join(parts), path, chosen.name, **options)
+    write(join(parts), path, chosen.name, **options)
 
 
 def _writable(path: str | Path, format: str | None) -> Format:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import nbest
+from nbest.testing import toy_lists
 from tests.cli.conftest import Run, write_lists, write_sources
 
 TUNE = ("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "mert")
@@ -373,3 +375,18 @@ def test_a_misspelt_option_of_the_command_is_recognised(
     ran = run(*given)
     assert (ran.code, len(ran.err.splitlines())) == (2, 1)
     assert f"did you mean {meant!r}?" in ran.err
+
+
+def test_convert_splits_into_two_files_by_group(run: Run, tmp_path: Path) -> None:
+    lists = replace(toy_lists(), groups=tuple(f"doc {i // 4}" for i in range(30)), stats=None, metric=None)
+    whole, first, rest = (str(tmp_path / name) for name in ("all.jsonl", "part.jsonl", "rest.jsonl"))
+    nbest.write(lists, whole)
+    assert run("convert", whole, first, "--split", "0.4", "--rest", rest, "--split-seed", "3").code == 0
+    parts = [nbest.read(path) for path in (first, rest)]
+    assert parts == list(nbest.split(nbest.read(whole), 0.4, 3))
+    assert not set(parts[0].groups or ()) & set(parts[1].groups or ())
+    for odd in (["--split", "0.4"], ["--rest", rest]):
+        assert "belong together" in run("convert", whole, first, *odd).err
+    for same in (whole, first):
+        assert run("convert", whole, first, "--split", "0.4", "--rest", same).code == 2
+    assert nbest.read(first) == parts[0]

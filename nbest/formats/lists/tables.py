@@ -76,7 +76,7 @@ def complaints(path: str | Path) -> Iterator[None]:
 def lists_of(path: str | Path, batches: Iterable[Any]) -> NBest:
     """All lists of the batches of a table, numbered segments in the order of their numbers."""
     blocks = list(blocks_of(path, batches))
-    corpus = blocks[0] if len(blocks) == 1 else join(blocks)
+    corpus = join(blocks)
     order = in_order(corpus.ids)
     if list(corpus.ids) == order:
         return corpus
