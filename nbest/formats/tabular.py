@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +122,7 @@ def read_table(path: str | Path, data: bytes | None = None, *, header: bool = Tr
     if not start:
         raise FormatError(path, None, "the file is empty; expected a table with a header, or JSON lines")
     if start in "{[":
-        return _of_objects(path, _objects(path, text, start))
+        return of_objects(path, _objects(path, text, start))
     return _of_rows(path, *_rows(path, text), header=header)
 
 
@@ -140,7 +140,10 @@ def _objects(path: str | Path, text: str, start: str) -> Iterator[tuple[int, dic
         yield line, need(path, line, "a row", loads(path, line, row), dict)
 
 
-def _of_objects(path: str | Path, objects: Iterator[tuple[int, dict[str, Any]]]) -> CellTable:
+def of_objects(
+    path: str | Path, objects: Iterable[tuple[int, dict[str, Any]]], *, rows_only: bool = False
+) -> CellTable:
+    """The table of objects, one a row, with the line (or number) of each."""
     lines, rows = [], []
     for line, row in objects:
         lines.append(line)
@@ -148,7 +151,7 @@ def _of_objects(path: str | Path, objects: Iterator[tuple[int, dict[str, Any]]])
     if not rows:
         raise FormatError(path, None, "no rows in it; expected one JSON object a row")
     names = tuple(dict.fromkeys(name for row in rows for name in row))
-    return CellTable(str(path), names, tuple([row.get(name) for row in rows] for name in names), lines)
+    return CellTable(str(path), names, tuple([row.get(name) for row in rows] for name in names), lines, rows_only)
 
 
 # CSV and TSV ------------------------------------------------------------------------------------------------------

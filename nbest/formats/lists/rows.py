@@ -52,13 +52,27 @@ def read_rows(
     `index`, the place in the list, have these names. All other columns of numbers are features, or those that
     `features` names.
     """
-    table = read_table(path, data)
+    named = {"id": id, "text": text, "gain": gain, "group": group}
+    return lists_of(read_table(path, data), **named, references=references, features=features)
+
+
+def lists_of(
+    table: CellTable,
+    *,
+    id: str | None = None,
+    text: str | None = None,
+    gain: str | None = None,
+    references: Sequence[str] | None = None,
+    group: str | None = None,
+    features: Sequence[str] | None = None,
+) -> NBest:
+    """The lists of a table, with the options of `read_rows`."""
     several = [references] if isinstance(references, str) else references
     names = {"id": id, "text": text, "gain": gain, "group": group}
     named = {role: None if name is None else str(name) for role, name in names.items()}
     columns = _Columns.of(table, named, several)
     if not len(table):
-        raise FormatError(path, None, "no hypotheses in it; expected a row for each")
+        raise FormatError(table.path, None, "no hypotheses in it; expected a row for each")
     return _lists(table, columns, columns.features(table, features))
 
 

@@ -36,9 +36,12 @@ def test_one_record_a_hypothesis():
 
 
 def test_features_may_lie_apart_and_names_may_be_said():
-    rows = [{"q": 1, "hyp": "a", "features": {"x": 1.0, "y": 2}, "label": True, "note": "n"}]
-    lists = nbest.from_records(rows, id="q", text="hyp", gain="label", features=["y"])
-    assert (lists.ids, lists.feature_names, lists.features.tolist()) == (("1",), ("y",), [[2.0]])
+    rows = [
+        {"q": 1, "hyp": "a", "features": {"x": 1.0, "y": 2}, "label": np.bool_(True), "z": np.float32(0.5), "note": "n"}
+    ]
+    lists = nbest.from_records(rows, id="q", text="hyp", gain="label")
+    assert (lists.ids, lists[0][0].features) == (("1",), {"z": 0.5, "x": 1.0, "y": 2.0})
+    assert nbest.from_records(rows, id="q", features=["z"])[0][0].features == {"z": 0.5, "x": 1.0, "y": 2.0}
     assert lists[0][0].gain == 1.0
 
 
@@ -51,28 +54,37 @@ def test_one_record_a_segment_is_as_json_lines():
 
 
 BAD = {
-    "no id": ([{"text": "a"}], {}, "say id=NAME"),
-    "id": ([{"id": 1.5, "text": "a"}], {}, "row 0: id must be a string or a whole number, got 1.5"),
-    "nothing": ([], {}, "there must be a column"),
-    "text": ([{"id": 1, "text": "a"}, {"id": 1, "text": None}], {}, "row 1: text must be a string, got None"),
-    "nan": ([{"id": 1, "f": 1.0}, {"id": 2, "f": float("nan")}], {}, "row 1: feature 'f' must be a finite number"),
-    "none": ([{"id": 1, "f": 1.0}, {"id": 2, "f": None}], {}, "row 1: feature 'f' must be a finite number, got None"),
-    "gain": ([{"id": 1, "gain": "good"}], {}, "row 0: gain must be a number, got 'good'"),
-    "missing": ([{"id": 1, "f": 1.0}, {"id": 2}], {}, r"records\[1\] has no 'f'"),
-    "keyword": ([{"id": 1}], {"txt": "x"}, "unknown keyword 'txt'.*text"),
-    "column": ([{"id": 1, "hyp": "a"}], {"text": "hypo"}, "no column 'hypo', named by text.*hyp"),
-    "feature": ([{"id": 1, "a": 1}], {"features": ["b"]}, "no column 'b', named by features"),
-    "words": ([{"id": 1, "a": "x"}], {"features": ["a"]}, "'a', named by features, holds more than numbers"),
-    "source": ([{"id": 1, "source": "a"}, {"id": 1, "source": "b"}], {}, "row 1: source differs"),
-    "reference": ([{"id": 1, "references": 3}], {}, "row 0: references must be a text or a list of texts, got 3"),
+    "no id": ([{"text": "a"}], {}, "no column holds the ids of segments"),
+    "id": ([{"id": 1.5, "text": "a"}], {}, "row 0: 'id' must be a string or an integer, got a number: 1.5"),
+    "nothing": ([], {}, "no rows in it"),
+    "text": ([{"id": 1, "text": "a"}, {"id": 1, "text": None}], {}, "row 1: 'text' is missing"),
+    "nan": ([{"id": 1, "f": 1.0}, {"id": 2, "f": float("nan")}], {}, "row 1: feature 'f' is missing"),
+    "infinite": (
+        [{"id": 1, "f": 1.0}, {"id": 2, "f": float("inf")}],
+        {},
+        "row 1: 'f' must be a finite number, got inf",
+    ),
+    "none": ([{"id": 1, "f": 1.0}, {"id": 2, "f": None}], {}, "row 1: feature 'f' is missing"),
+    "gain": ([{"id": 1, "gain": "good"}], {}, "row 0: 'gain' must be a finite number, got 'good'"),
+    "missing": ([{"id": 1, "f": 1.0}, {"id": 2}], {}, "row 1: feature 'f' is missing"),
+    "column": ([{"id": 1, "hyp": "a"}], {"text": "hypo"}, "no column 'hypo'.*hyp"),
+    "feature": ([{"id": 1, "a": 1}], {"features": ["b"]}, "no column 'b'"),
+    "words": ([{"id": 1, "a": "x"}], {"features": ["a"]}, "row 0: 'a' must be a finite number, got 'x'"),
+    "source": ([{"id": 1, "source": "a"}, {"id": 1, "source": "b"}], {}, "row 1: 'source' differs"),
+    "reference": ([{"id": 1, "references": 3.5}], {}, "row 0: 'references' must be a string"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_wrong_is_said(name: str):
     rows, options, message = BAD[name]
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(FormatError, match=message):
         nbest.from_records(rows, **options)
+
+
+def test_a_keyword_that_is_none():
+    with pytest.raises(TypeError, match="txt"):
+        nbest.from_records(ROWS, txt="x")
 
 
 def test_there_and_back():
@@ -105,7 +117,7 @@ def test_a_frame_with_columns_of_many_kinds():
     assert lists.feature_names == ("lm", "ok", "many")
     frame["many"] = pd.array([1, None, 3], "Int64")
     for kind in ("Int64", object):
-        with pytest.raises(ParameterError, match="row 1: feature 'many'"):
+        with pytest.raises(FormatError, match="row 1: feature 'many' is missing"):
             nbest.from_pandas(frame.astype({"many": kind}))
 
 
