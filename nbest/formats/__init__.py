@@ -20,6 +20,8 @@ from nbest.formats.references import read_references
 FORMATS: Registry[Format] = Registry(
     "format",
     {  # in the order they are tried: the surest first
+        "ctranslate2": "ctranslate2:FORMAT",
+        "whisper": "whisper:FORMAT",
         "jsonl": "jsonl:FORMAT",
         "store": "store:FORMAT",
         "parquet": "parquet:FORMAT",
