@@ -28,7 +28,21 @@ def test_every_format_has_a_section(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["jsonl", "fairseq", "wenet", "mlm-scoring", "hyporadise", "flat", "openai", "lm-eval", "openrlhf", "csv", "rows"],
+    [
+        "jsonl",
+        "fairseq",
+        "wenet",
+        "mlm-scoring",
+        "hyporadise",
+        "flat",
+        "openai",
+        "lm-eval",
+        "openrlhf",
+        "whisper",
+        "csv",
+        "rows",
+        "ctranslate2",
+    ],
 )
 def test_examples(reading, name: str) -> None:
     assert reading(name, block(name)).hypotheses > 0

@@ -34,8 +34,10 @@ def read_whisper(path: str | Path, *, data: bytes | None = None, missing: float 
     alternative lacks.
     """
     builder, found = Builder(path), list[_Spoken]()
-    for line, entry in _entries(path, data):
-        name = _id_of(path, line, entry, len(found))
+    given = list(_entries(path, data))
+    for line, entry in given:
+        alone = len(given) == 1 and "segments" in entry and str(path) != "-"  # Whisper calls the file as the audio
+        name = _id_of(path, line, entry, Path(path).stem if alone else str(len(found)))
         spoken = _Spoken(name, line)
         found.append(spoken)
         reference = next((entry[key] for key in _REFERENCES if entry.get(key) is not None), None)
@@ -96,10 +98,10 @@ def _small(entry: dict[str, Any]) -> dict[str, Any]:
     return {key.lower(): value for key, value in entry.items()}
 
 
-def _id_of(path: str | Path, line: int, entry: dict[str, Any], number: int) -> str:
+def _id_of(path: str | Path, line: int, entry: dict[str, Any], otherwise: str) -> str:
     name = next((entry[key] for key in _IDS if entry.get(key) is not None), None)
     if name is None:
-        return str(number)
+        return otherwise
     if type(name) not in (str, int):
         raise FormatError(path, line, f"the id must be a string or an integer, got {kind(name)}: {shown(name)}")
     return str(name)
