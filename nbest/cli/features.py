@@ -79,6 +79,8 @@ class Join(c.ReaderOption, c.Quiet):
       nbest features join dev.nbest comet.tsv llm.jsonl --columns comet,logprob --missing flag -o dev.scored.jsonl
 
       nbest features join dev.jsonl scores.txt --name qe -o dev.scored.jsonl   (one number a line)
+
+      nbest features join outputs.tsv kiwi.csv human.csv --gain mqm --group doc -o all.jsonl
     """
 
     lists: str = parameter(..., "Candidate lists, any known format; - is stdin.", flags=("lists",))
@@ -87,6 +89,9 @@ class Join(c.ReaderOption, c.Quiet):
     by: str | None = parameter(None, "index, text, order or position (default: by the columns that are there).")
     columns: str | None = parameter(None, "Columns to take, NAME,NAME (default: all of numbers).")
     name: str | None = parameter(None, "What the column is called; of several: what stands before their names, NAME_.")
+    id: str | None = parameter(None, "Column with the ids of segments, where it is called otherwise (custom_id, ...).")
+    gain: str | None = parameter(None, "Column that says what a hypothesis is worth: what is tuned for, no feature.")
+    group: str | None = parameter(None, "Column that says what a segment belongs to: a document, a speaker.")
     missing: str = parameter("error", "No score: error, 0, mean, or flag (0, and 1 in a further column NAME_missing).")
     first: int = parameter(0, "Index of the first hypothesis of a list in the tables.", least=0)
     source_format: str | None = parameter(None, "Format of the lists, where guessing fails.", flags=("--from",))

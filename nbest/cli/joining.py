@@ -9,7 +9,7 @@ from nbest.cli.loading import Source, files_of_options, read_lists, reader_optio
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import NBest
 from nbest.formats import FOREST_FORMATS, format_of_target, write
-from nbest.formats.joining import join_scores, key_of
+from nbest.formats.joining import join_labels, join_scores, key_of
 from nbest.formats.scores import ScoreTable, read_scores
 
 _MATCHED = {
@@ -35,8 +35,8 @@ def run(call: Join) -> None:
     for table in _tables(call):
         corpus = _joined(corpus, table, call, console)
     write(corpus, call.output, wanted)
-    added = ", ".join(corpus.feature_names[known:])
-    console.say(f"{call.output}: {len(corpus)} segments, {corpus.hypotheses} hypotheses; joined {added}")
+    added = [*corpus.feature_names[known:], *(name for name in (call.gain, call.group) if name is not None)]
+    console.say(f"{call.output}: {len(corpus)} segments, {corpus.hypotheses} hypotheses; joined {', '.join(added)}")
 
 
 def _tables(call: Join) -> list[ScoreTable]:
@@ -44,9 +44,12 @@ def _tables(call: Join) -> list[ScoreTable]:
     names = None if call.columns is None else [name for name in call.columns.split(",") if name]
     if names == []:
         raise ParameterError("--columns names none")
+    tables = [read_scores(path, names if len(call.scores) == 1 else None, id=call.id) for path in call.scores]
+    for option, wanted in (("--gain", call.gain), ("--group", call.group)):
+        if wanted is not None and not any(wanted in table.table.names for table in tables):
+            raise ParameterError(f"no table has a column {wanted!r}, which {option} names")
     if names is None or len(call.scores) == 1:
-        return [read_scores(path, names) for path in call.scores]
-    tables = [read_scores(path) for path in call.scores]
+        return tables
     for table in tables:
         if not set(names) & set(table.names):
             raise FormatError(
@@ -60,4 +63,10 @@ def _tables(call: Join) -> list[ScoreTable]:
 
 def _joined(corpus: NBest, table: ScoreTable, call: Join, console: Console) -> NBest:
     console.say(f"{table.path}: {len(table)} rows matched {_MATCHED[key_of(table, call.by)]}")
-    return join_scores(corpus, table, by=call.by, name=call.name, missing=call.missing, first=call.first)
+    labels = {key: name for key in ("gain", "group") if (name := getattr(call, key)) in table.table.names}
+    if labels:
+        corpus = join_labels(corpus, table, by=call.by, first=call.first, **labels)
+    scores = table.only([name for name in table.names if name not in labels.values()])
+    if not scores.names:
+        return corpus
+    return join_scores(corpus, scores, by=call.by, name=call.name, missing=call.missing, first=call.first)

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,39 @@ def join_scores(
     return corpus.with_features(wanted, _filled(corpus, table, rows, missing))
 
 
+def join_labels(
+    corpus: NBest,
+    table: ScoreTable,
+    *,
+    by: str | None = None,
+    first: int = 0,
+    gain: str | None = None,
+    group: str | None = None,
+) -> NBest:
+    """The lists with what hypotheses are worth (`gain`) and what segments belong to (`group`) from columns of a table,
+    whose rows are matched as by `join_scores`."""
+    rows = matched(corpus, table, by, first=first)
+    if gain is not None:
+        column = replace(table, names=(gain,), values=table.table.numbers(gain)[:, None])
+        corpus = replace(corpus, gains=_filled(corpus, column, rows, "error")[:, 0])
+    if group is not None:
+        corpus = replace(corpus, groups=_groups(corpus, table, rows, group))
+    return corpus
+
+
+def _groups(corpus: NBest, table: ScoreTable, rows: Ints, name: str) -> tuple[str, ...]:
+    """N the group of each segment, the same in all of its rows."""
+    cells, found = table.table.strings(name), dict[int, str]()
+    for h, i in enumerate(segments.owners(corpus.offsets).tolist()):
+        row = int(rows[h])
+        if row >= 0 and found.setdefault(i, cells[row]) != cells[row]:
+            table.complain(row, f"{name!r} differs from that of other rows of segment {corpus.ids[i]!r}")
+    lacks = next((i for i in range(len(corpus)) if not found.get(i)), None)
+    if lacks is not None:
+        raise FormatError(table.path, None, f"there is no {name!r} for segment {corpus.ids[lacks]!r}")
+    return tuple(found[i] for i in range(len(corpus)))
+
+
 def scores_of(corpus: NBest, path: str | Path, column: str | None = None) -> tuple[Floats, int]:
     """[H] the one score of each hypothesis, for a metric; and how many rows are of segments that the lists do not have
     (those of held-out lists, say), which are left alone."""
@@ -73,6 +107,13 @@ def scores_of(corpus: NBest, path: str | Path, column: str | None = None) -> tup
 
 def key_of(table: ScoreTable, by: str | None = None) -> str:
     """What the rows of a table are matched by: `by`, or the first key that it has columns for."""
+    if by is None and table.ids is None and (table.indices is not None or table.texts is not None):
+        what = "numbers" if table.indices is not None else "texts"
+        hint = "name it (--id COLUMN; read_scores(path, id=...) in Python), or say --by position"
+        has = ", ".join(table.table.names)
+        raise FormatError(
+            table.path, None, f"it has {what} of hypotheses, but no column of ids that is known: {has}; {hint}"
+        )
     if by is None:
         by = "position" if table.ids is None else "order"
         if table.ids is not None and table.texts is not None:

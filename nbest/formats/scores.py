@@ -15,7 +15,7 @@ from nbest.base.types import Floats, Ints
 from nbest.formats.lists.base import is_number
 from nbest.formats.tabular import CellTable, read_table
 
-IDS = ("id", "segment", "segment_id", "seg_id", "utt", "utt_id")
+IDS = ("id", "segment", "segment_id", "seg_id", "utt", "utt_id", "custom_id", "question_id", "prompt_id", "doc_id")
 """Names of the column that holds ids of segments; the first that is there counts."""
 INDICES = ("index", "hyp", "candidate", "rank")
 """Names of the column that holds the number of a hypothesis in its list, where it holds numbers."""
@@ -56,18 +56,20 @@ class ScoreTable:
         self.table.complain(row, what)
 
 
-def read_scores(path: str | Path, columns: Sequence[str] | None = None) -> ScoreTable:
+def read_scores(path: str | Path, columns: Sequence[str] | None = None, *, id: str | None = None) -> ScoreTable:
     """Read a table of scores: CSV or TSV with a header, JSON lines, Parquet or Arrow; or one number a line.
 
-    `columns` are the scores to take; without them all columns of numbers that are no key. A column of booleans is one
-    of 0 and 1. Of lines `id TAB score` without a header the score, and the score of one number a line, is called by the
-    name of the file.
+    `columns` are the scores to take; without them all columns of numbers that are no key. `id` names the column with
+    the ids of segments, where it is called otherwise than `IDS`. A column of booleans is one of 0 and 1. Of lines
+    `id TAB score` without a header the score, and the score of one number a line, is called by the name of the file.
     """
     data = read_bytes(path)
     table = _without_header(path, data) or read_table(path, data)
     if not len(table):
         raise FormatError(path, None, "there are no rows in it; expected scores")
-    id_name = table.first_of(*IDS)
+    if id is not None:
+        table.column(id)  # complains where it is not there
+    id_name = id or table.first_of(*IDS)
     text_name = text_column(table)
     index_name = _index_column(table, text_name)
     keys = (id_name, index_name, text_name)

@@ -87,3 +87,35 @@ def test_the_docs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found: dict[str, nbest.NBest] = {}
     exec((re.search(r"^```python\n(.*?)^```", text, re.M | re.S) or [""])[1], found)
     assert found["scored"].feature_names == ("lm", "reward", "right", "reward_missing", "right_missing", "words", "qe")
+
+
+def test_gains_and_groups_of_a_table(run: Run, folder: Path, table: Path) -> None:
+    lines = table.read_text().splitlines()
+    rows = [f"{lines[0]},doc", *(f"{line},d{int(line.split(',')[0]) // 7}" for line in lines[1:])]
+    table.write_text("\n".join(rows) + "\n")
+    done = run("features", "join", "dev.nbest", "reward.csv", "--gain", "rm", "--group", "doc", "-o", "out.jsonl")
+    assert done.code == 0, done.err
+    dev, out = nbest.read(folder / "dev.nbest"), nbest.read(folder / "out.jsonl")
+    assert out.feature_names == (*dev.feature_names, "cost")
+    assert out.gains is not None
+    assert (out.gains == dev.features[:, 1]).all()
+    assert out.groups == tuple(f"d{i // 7}" for i in range(len(dev)))
+    for option, name in (("--gain", "rn"), ("--group", "document")):
+        done = run("features", "join", "dev.nbest", "reward.csv", option, name, "-o", "x.jsonl")
+        assert f"no table has a column {name!r}, which {option} names" in done.err
+    table.write_text("\n".join([*rows[:5], rows[5].replace("d8", "d9"), *rows[6:]]) + "\n")
+    done = run("features", "join", "dev.nbest", "reward.csv", "--group", "doc", "-o", "x.jsonl")
+    assert re.search(r"reward\.csv:\d+: 'doc' differs from that of other rows of segment", done.err)
+    assert done.code == 2
+
+
+def test_rows_of_a_key_that_is_not_known_are_not_matched_by_position(run: Run, folder: Path, table: Path) -> None:
+    table.write_text(table.read_text().replace("id,index", "name,index", 1))
+    done = run("features", "join", "dev.nbest", "reward.csv", "-o", "out.jsonl")
+    assert done.code == 2
+    assert "it has numbers of hypotheses, but no column of ids that is known: name, index, rm, cost" in done.err
+    done = run("features", "join", "dev.nbest", "reward.csv", "--id", "name", "-o", "out.jsonl")
+    assert done.code == 0, done.err
+    dev = nbest.read(folder / "dev.nbest")
+    assert (nbest.read(folder / "out.jsonl").column("rm") == dev.features[:, 1]).all()
+    assert "no column 'nam'" in run("features", "join", "dev.nbest", "reward.csv", "--id", "nam", "-o", "x.jsonl").err
