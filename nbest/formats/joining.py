@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -211,27 +212,28 @@ def _by_text(corpus: NBest, table: ScoreTable, owners: Ints) -> Ints:
     if corpus.texts is None:
         raise CapabilityError("scores cannot be matched by text: these lists carry none")
     assert table.texts is not None
-    known: dict[tuple[int, str], int] = {}
-    keys = list(zip(owners.tolist(), table.texts, strict=True))
-    for row, key in enumerate(keys):
-        before = known.setdefault(key, row)
-        if (
-            before != row
-            and key[0] >= 0
-            and not np.array_equal(table.values[row], table.values[before], equal_nan=True)
-        ):
-            where = f"{'row' if table.table.rows_only else 'line'} {table.lines[before]}"
-            table.complain(row, f"the same text of segment {corpus.ids[key[0]]!r} has other scores on {where}")
-    pairs = zip(segments.owners(corpus.offsets).tolist(), corpus.texts, strict=True)
-    rows = np.array([known.get(pair, -1) for pair in pairs], np.int64)
-    used = np.zeros(len(table), bool)
-    used[rows[rows >= 0]] = True
-    for row, key in enumerate(keys):
-        if key[0] >= 0 and not used[known[key]]:
-            table.complain(
-                row, f"no hypothesis of segment {corpus.ids[key[0]]!r} has the text {table.texts[row][:60]!r}"
-            )
+    own, rows = list(corpus.texts), np.full(corpus.hypotheses, -1)
+    order = np.argsort(owners, kind="stable").tolist()
+    bounds = segments.offsets_of(np.bincount(owners + 1, minlength=len(corpus) + 1))[1:].tolist()
+    for i, (low, high) in enumerate(pairwise(corpus.offsets.tolist())):
+        known = _by_texts(corpus.ids[i], table, order[bounds[i] : bounds[i + 1]])
+        rows[low:high] = [known.get(text, -1) for text in own[low:high]]
+        if known.keys() - own[low:high]:
+            row = min(known[text] for text in known.keys() - own[low:high])
+            table.complain(row, f"no hypothesis of segment {corpus.ids[i]!r} has the text {table.texts[row][:60]!r}")
     return rows
+
+
+def _by_texts(name: str, table: ScoreTable, rows: list[int]) -> dict[str, int]:
+    """The row of each text among those of a segment."""
+    assert table.texts is not None
+    known: dict[str, int] = {}
+    for row in rows:
+        before = known.setdefault(table.texts[row], row)
+        if before != row and not np.array_equal(table.values[row], table.values[before], equal_nan=True):
+            where = f"{'row' if table.table.rows_only else 'line'} {table.lines[before]}"
+            table.complain(row, f"the same text of segment {name!r} has other scores on {where}")
+    return known
 
 
 def _by_position(corpus: NBest, table: ScoreTable) -> Ints:

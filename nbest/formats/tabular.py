@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -123,7 +124,7 @@ def read_table(path: str | Path, data: bytes | None = None, *, header: bool = Tr
         raise FormatError(path, None, "the file is empty; expected a table with a header, or JSON lines")
     if start in "{[":
         return of_objects(path, _objects(path, text, start))
-    return _of_rows(path, *_rows(path, text), header=header)
+    return _of_cells(path, *_cells(path, text), header=header)
 
 
 # JSON -------------------------------------------------------------------------------------------------------------
@@ -164,20 +165,30 @@ def _without_end(lines: list[str]) -> list[str]:
     return lines[:size]
 
 
-def _rows(path: str | Path, text: str) -> tuple[list[list[str]], Sequence[int]]:
-    """Rows of cells, the header too, and the line that each begins on.
+def _cells(path: str | Path, text: str) -> tuple[int, list[str], Sequence[int]]:
+    """How many fields a row has; all fields, the header's too, row after row; and the line that each row begins on.
 
     Fields in quotes are what CSV says, line breaks included. In TSV, quotes stand for themselves unless they are around
     a whole field; only where lines of it have different numbers of fields, breaks inside of quotes are looked for.
     """
     lines = _without_end(split_lines(text))
     mark = mark_of(lines[0])
-    rows = [line.split(mark) for line in lines] if mark else [[line] for line in lines]
-    if '"' not in text:
-        return rows, range(1, len(rows) + 1)
-    if mark == "\t" and all(len(row) == len(rows[0]) for row in rows):
-        return [[_unquoted(cell) for cell in row] for row in rows], range(1, len(rows) + 1)
-    return _quoted(path, lines, mark or ",")
+    if '"' in text and mark != "\t":
+        return _quoted(path, lines, mark or ",")
+    counts = list(map(methodcaller("count", mark), lines)) if mark else [0] * len(lines)
+    if counts.count(counts[0]) < len(counts):
+        if '"' in text:
+            return _quoted(path, lines, mark)
+        at = next(at for at, count in enumerate(counts) if count != counts[0])
+        _complain_of_fields(path, at + 1, counts[0] + 1, counts[at] + 1)
+    flat = mark.join(lines).split(mark) if mark else lines
+    if '"' in text:
+        flat = [_unquoted(cell) if cell.startswith('"') else cell for cell in flat]
+    return counts[0] + 1, flat, range(1, len(lines) + 1)
+
+
+def _complain_of_fields(path: str | Path, line: int, wanted: int, got: int) -> NoReturn:
+    raise FormatError(path, line, f"expected {wanted} fields, as the first line has, got {got}")
 
 
 def mark_of(header: str) -> str:
@@ -191,18 +202,21 @@ def _unquoted(cell: str) -> str:
     return cell[1:-1].replace('""', '"')
 
 
-def _quoted(path: str | Path, lines: list[str], mark: str) -> tuple[list[list[str]], list[int]]:
-    rows, starts, at = [], [], 1
+def _quoted(path: str | Path, lines: list[str], mark: str) -> tuple[int, list[str], list[int]]:
+    width, flat, starts, at = 0, list[str](), list[int](), 1
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=mark, strict=True)
     with _long_fields():
         try:
             for row in reader:
-                rows.append(row)
+                width = width or len(row)
+                if len(row) != width:
+                    _complain_of_fields(path, at, width, len(row))
+                flat += row
                 starts.append(at)
                 at = reader.line_num + 1
         except csv.Error as error:
             raise FormatError(path, at, f"the quotes of this row are not those of a table: {error}") from None
-    return rows, starts
+    return width, flat, starts
 
 
 @contextmanager
@@ -215,23 +229,16 @@ def _long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _of_rows(path: str | Path, rows: list[list[str]], lines: Sequence[int], *, header: bool) -> CellTable:
-    width = len(rows[0])
-    if any(len(row) != width for row in rows):
-        at = next(at for at, row in enumerate(rows) if len(row) != width)
-        before = "the header has" if header else "those before have"
-        raise FormatError(path, lines[at], f"expected {width} fields, as {before}, got {len(rows[at])}")
-    names = [name.strip() for name in rows[0]] if header else [str(at) for at in range(width)]
+def _of_cells(path: str | Path, width: int, flat: list[str], lines: Sequence[int], *, header: bool) -> CellTable:
+    names = [name.strip() for name in flat[:width]] if header else [str(at) for at in range(width)]
     twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
     if twice is not None:
         raise FormatError(path, lines[0], f"the column {twice!r} is named twice")
-    body = rows[1:] if header else rows
-    columns = list(zip(*body, strict=True)) if body else [() for _ in names]
     named = [at for at, name in enumerate(names) if name]  # pandas leaves the name of its index out
     return CellTable(
         str(path),
         tuple(names[at] for at in named),
-        tuple(columns[at] for at in named),
+        tuple(flat[at + width * header :: width] for at in named),
         lines[1:] if header else lines,
     )
 

@@ -99,7 +99,7 @@ CSV = "id,text,reference,f\nu,a,r,1\nu,b,r,2\nv,c,s,3\n"
 WRONG = {
     "not a number": (CSV.replace("b,r,2", "b,r,x"), "3: 'f' must be a finite number, got 'x'"),
     "missing": (CSV.replace("b,r,2", "b,r,"), "3: feature 'f' is missing; every hypothesis needs it"),
-    "fields": (CSV.replace("b,r,2", "b,r,2,3"), "3: expected 4 fields, as the header has, got 5"),
+    "fields": (CSV.replace("b,r,2", "b,r,2,3"), "3: expected 4 fields, as the first line has, got 5"),
     "after a line break": (
         CSV.replace("u,a,", 'u,"a\n\n",').replace("b,r,2", "b,r,x"),
         "5: 'f' must be a finite number",
