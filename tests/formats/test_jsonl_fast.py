@@ -33,7 +33,8 @@ NONE = ["+1", ".5", "5.", "01", "-", "1e", "0x1", "1e999", "nan", "NaN", "1_0", 
 def _data(source: random.Random, lines: int = 8) -> bytes:
     """Lines of one of several forms."""
     names = source.sample(["am", "lm", "größe", 'quo"te', "tab\tname"], source.randrange(0, 4))
-    ascii_only, named, spaced = (source.random() < 0.5 for _ in range(3))
+    ascii_only, named, spaced, scored, answered, grouped = (source.random() < 0.5 for _ in range(6))
+    group, groups = source.choice(["group", "doc"]), ["7", '"7"', '"süß"']
     texts = ["", "a house", "größer", "\u2028 and \x7f", 'say "no"', "back\\slash", "line\nbreak", "\U0001f600 smile"]
     rows = []
     for i in range(lines):
@@ -41,11 +42,15 @@ def _data(source: random.Random, lines: int = 8) -> bytes:
         for _ in range(source.randrange(0 if i else 1, 4)):
             made = ", ".join(f"{json.dumps(name, ensure_ascii=ascii_only)}: {source.choice(NUMBERS)}" for name in names)
             text = json.dumps(source.choice(texts), ensure_ascii=ascii_only)
-            hypotheses.append(f'{{"text": {text}, "features": {{{made}}}}}')
+            parts = [f'"text": {text}', f'"features": {{{made}}}']
+            parts += [f'"score": {source.choice(NUMBERS)}'] if scored else []
+            parts += [f'"answer": {json.dumps(source.choice(texts))}'] if answered else []
+            hypotheses.append(f"{{{', '.join(parts)}}}")
         head = f'"id": "utt{i}", ' if named else f'"id": {i}, '
         if spaced:
             head += f'"source": {json.dumps(source.choice(texts))}, '
             head += f'"references": ["a", {json.dumps(source.choice(texts))}], '
+        head += f'"{group}": {source.choice(groups)}, ' if grouped else ""
         rows.append(f'{{{head}"hypotheses": [{", ".join(hypotheses)}]}}')
     return ("\n".join(rows) + "\n" * source.randrange(3)).encode()
 

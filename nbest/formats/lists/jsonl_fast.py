@@ -1,8 +1,9 @@
 """Regular JSON lines, parsed from bytes by a kernel.
 
-Regular means: the same keys in the same order in every line and hypothesis, texts and dense features, no sparse ones,
-ids that stand in order. For anything else, and for anything wrong, `parse` gives nothing and the reader in `jsonl.py`,
-which is the judge, takes over; the lists that `parse` does give are bit for bit those of the plain reader.
+Regular means: the same keys in the same order in every line and hypothesis, texts, dense features, scores and answers,
+no sparse features, ids that stand in order. For anything else, and for anything wrong, `parse` gives nothing and the
+reader in `jsonl.py`, which is the judge, takes over; lists that `parse` does give are bit for bit those of the plain
+reader.
 """
 
 from __future__ import annotations
@@ -14,16 +15,23 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.compilation import kernel
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import NBest, Texts
 from nbest.corpus.order import whole_numbers
+from nbest.formats.lists.jsonl_kernels import (
+    ANSWER,
+    DOC,
+    GROUP,
+    ID,
+    KEYS,
+    PARTS,
+    SCORE,
+    SOURCE,
+    parse_lines,
+)  # fmt: skip
 from nbest.formats.lists.lines import Piece
-from nbest.formats.lists.moses_fast import POWERS, find_lines, read_number
+from nbest.formats.lists.moses_fast import POWERS, find_lines
 
-_KEYS = ("id", "source", "references", "hypotheses")
-_ID, _SOURCE, _REFERENCES, _HYPOTHESES = range(4)
-_TEXT, _FEATURES = range(2)
 _LOOK = 100  # lines in which the first hypothesis is looked for
 
 
@@ -46,6 +54,8 @@ class _Places(NamedTuple):
     sources: Ints  # [N, 3]
     references: Ints  # [R, 3]
     texts: Ints  # [H, 3]
+    groups: Ints  # [N, 3]
+    answers: Ints  # [H, 3]
 
 
 def parse(piece: Piece) -> NBest | None:
@@ -59,12 +69,13 @@ def parse(piece: Piece) -> NBest | None:
     if regular is None:
         return None
     plan, names = regular
-    lines, width = (buffer, starts, ends), len(names)
+    scored = SCORE in plan.parts
+    lines, width = (buffer, starts, ends), len(names) + scored  # scores stand in a column behind the features
     counts, failed = np.zeros((len(starts), 2), np.int64), np.full(len(starts), False)
 
     def over_lines(found: tuple[_Places, Floats, Ints], firsts: Ints) -> None:
         def part(low: int, high: int) -> None:
-            _parse(low, high, lines, plan, found, counts=counts, firsts=firsts, failed=failed)
+            parse_lines(low, high, lines, plan, found, counts=counts, firsts=firsts, failed=failed)
 
         over_ranges(part, np.append(starts, len(buffer)))
 
@@ -88,7 +99,8 @@ def parse(piece: Piece) -> NBest | None:
 
 def _room(lines: int, references: int, hypotheses: int, width: int) -> tuple[_Places, Floats, Ints]:
     """Where the kernel puts what it finds: strings, numbers, and where numbers are that it cannot turn exactly."""
-    places = _Places(*(np.zeros((size, 3), np.int64) for size in (lines, lines, references, hypotheses)))
+    sizes = (lines, lines, references, hypotheses, lines, hypotheses)
+    places = _Places(*(np.zeros((size, 3), np.int64) for size in sizes))
     return places, np.empty((hypotheses, width)), np.zeros((hypotheses, width), np.int64)
 
 
@@ -117,15 +129,15 @@ def _plan(data: bytes, starts: Ints, ends: Ints) -> tuple[_Plan, tuple[str, ...]
                 continue
             first, keys = rows[0], list(segment)
             features = first.get("features", {})
-            parts = [("text", "features").index(key) for key in first]
-            if "text" not in first or not set(keys) <= set(_KEYS):
+            parts = [PARTS.index(key) for key in first]
+            if "text" not in first or not set(keys) <= set(KEYS) or {"group", "doc"} <= set(keys):
                 return None
             names = tuple(features)
             written = [_as_written(name, line) for name in names]
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
-        words = [f'"{key}"'.encode() for key in (*_KEYS, "text", "features")]
-        order = np.array([_KEYS.index(key) for key in keys], np.int64)
+        words = [f'"{key}"'.encode() for key in (*KEYS, *PARTS)]
+        order = np.array([KEYS.index(key) for key in keys], np.int64)
         return _Plan(order, np.array(parts, np.int64), *_packed(written), *_packed(words), POWERS), names
     return None
 
@@ -146,7 +158,7 @@ def _lists(
     """The lists of what was found; None where the order of ids, or a segment without references, asks for more."""
     data = piece.data
     count = len(places.ids)
-    ids = tuple(_strings(data, places.ids)) if _ID in plan.keys else tuple(str(piece.before + i) for i in range(count))
+    ids = tuple(_strings(data, places.ids)) if ID in plan.keys else tuple(str(piece.before + i) for i in range(count))
     numbers = whole_numbers(ids)
     rising = numbers is None or all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
     sizes = np.diff(firsts[:, 1])
@@ -156,12 +168,15 @@ def _lists(
     references = tuple(tuple(given[a:b]) for a, b in zip(firsts[:-1, 1], firsts[1:, 1], strict=True))
     return NBest(
         offsets=np.ascontiguousarray(firsts[:, 0]),
-        features=features,
+        features=np.ascontiguousarray(features[:, : len(names)]),
         feature_names=names,
         ids=ids,
         texts=_texts(data, places.texts),
         references=references if given else None,
-        sources=tuple(_strings(data, places.sources)) if _SOURCE in plan.keys else None,
+        sources=tuple(_strings(data, places.sources)) if SOURCE in plan.keys else None,
+        groups=tuple(_strings(data, places.groups)) if GROUP in plan.keys or DOC in plan.keys else None,
+        gains=features[:, -1].copy() if SCORE in plan.parts else None,
+        answers=_texts(data, places.answers) if ANSWER in plan.parts else None,
     )
 
 
@@ -185,211 +200,3 @@ def _texts(data: bytes, places: Ints) -> Texts:
         starts[rows], ends[rows] = bounds[:-1], bounds[1:]
         data = data + b"".join(made)
     return Texts(np.frombuffer(data, np.uint8), starts, ends).compact()
-
-
-# kernels --------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def _after(buffer, at, end):
-    """The next place that is no white space."""
-    while at < end and (buffer[at] == 32 or buffer[at] == 9 or buffer[at] == 13):
-        at += 1
-    return at
-
-
-@kernel
-def _expect(buffer, at, end, byte):
-    """The place after this byte, which stands next but for white space; -1 where it does not."""
-    at = _after(buffer, at, end)
-    return at + 1 if at < end and buffer[at] == byte else -1
-
-
-@kernel
-def _match(buffer, at, end, words, low, high):
-    """The place after these words and a colon; -1 where something else stands there."""
-    at = _after(buffer, at, end)
-    if at + (high - low) > end:
-        return -1
-    for k in range(high - low):
-        if buffer[at + k] != words[low + k]:
-            return -1
-    return _expect(buffer, at + (high - low), end, 58)
-
-
-@kernel
-def _string(buffer, at, end):
-    """Of a string that stands next: where it begins and ends, without quotes, and 2 where it has escapes, else 1;
-    -1 where there is none."""
-    at = _after(buffer, at, end)
-    if at >= end or buffer[at] != 34:
-        return -1, -1, 0
-    begin = at + 1
-    kind = 1
-    at = begin
-    while at < end and buffer[at] != 34:
-        if buffer[at] < 32:
-            return -1, -1, 0
-        if buffer[at] == 92:
-            kind = 2
-            at += 1
-        at += 1
-    return (begin, at, kind) if at < end else (-1, -1, 0)
-
-
-@kernel
-def _json_number(buffer, at, end, powers):
-    """As `read_number`, of numbers as JSON writes them: no +, digits on both sides of a point, no zeros in front."""
-    first = at + 1 if at < end and buffer[at] == 45 else at
-    if first >= end or not 48 <= buffer[first] <= 57:
-        return -1, 0.0, True
-    if buffer[first] == 48 and first + 1 < end and 48 <= buffer[first + 1] <= 57:
-        return -1, 0.0, True
-    stop, value, exact = read_number(buffer, at, end, powers)
-    whole = True
-    for k in range(first, stop):
-        if buffer[k] == 46 and not (k + 1 < stop and 48 <= buffer[k + 1] <= 57):
-            return -1, 0.0, True
-        if buffer[k] == 46 or buffer[k] == 101 or buffer[k] == 69:
-            whole = False
-    if whole and exact and value == 0.0:  # -0 is a whole number, and these have no sign of zero
-        value = 0.0
-    return stop, value, exact
-
-
-@kernel
-def _row(buffer, at, end, plan, features, hard, h):
-    """The features of a hypothesis, an object; the place after it, -1 where it is not regular."""
-    at = _expect(buffer, at, end, 123)
-    for d in range(len(plan.bounds) - 1):
-        if at >= 0 and d > 0:
-            at = _expect(buffer, at, end, 44)
-        if at < 0:
-            return -1
-        at = _match(buffer, at, end, plan.names, low=plan.bounds[d], high=plan.bounds[d + 1])
-        if at < 0:
-            return -1
-        at = _after(buffer, at, end)
-        begin = at
-        at, value, exact = _json_number(buffer, at, end, plan.powers)
-        if at < 0:
-            return -1
-        if h < len(features):
-            features[h, d] = value
-            hard[h, d] = 0 if exact else begin + 1
-    return _expect(buffer, at, end, 125) if at >= 0 else -1
-
-
-@kernel
-def _hypothesis(buffer, at, end, plan, found, h):
-    """The place after a hypothesis; -1 where it is not regular."""
-    places, features, hard = found
-    at = _expect(buffer, at, end, 123)
-    for k in range(len(plan.parts)):
-        if at >= 0 and k > 0:
-            at = _expect(buffer, at, end, 44)
-        if at < 0:
-            return -1
-        word = 4 + plan.parts[k]
-        at = _match(buffer, at, end, plan.words, low=plan.word_bounds[word], high=plan.word_bounds[word + 1])
-        if at < 0:
-            return -1
-        if plan.parts[k] == 1:
-            at = _row(buffer, at, end, plan, features, hard=hard, h=h)
-            continue
-        begin, stop, kind = _string(buffer, at, end)
-        if h < len(places.texts):
-            places.texts[h, 0], places.texts[h, 1], places.texts[h, 2] = begin, stop, kind
-        at = stop + 1 if stop >= 0 else -1
-    return _expect(buffer, at, end, 125) if at >= 0 else -1
-
-
-@kernel
-def _many(buffer, at, end, plan, found, first, rows):
-    """An array of hypotheses (`rows`), or of references: the place after it and how many there are; -1 if irregular."""
-    places = found[0]
-    at = _expect(buffer, at, end, 91)
-    if at < 0:
-        return -1, 0
-    empty = _expect(buffer, at, end, 93)
-    if empty >= 0:
-        return empty, 0
-    count = 0
-    while True:
-        if rows:
-            at = _hypothesis(buffer, at, end, plan, found, h=first + count)
-            if at < 0:
-                return -1, 0
-        else:
-            begin, stop, kind = _string(buffer, at, end)
-            if stop < 0:
-                return -1, 0
-            if first + count < len(places.references):
-                row = places.references[first + count]
-                row[0], row[1], row[2] = begin, stop, kind
-            at = stop + 1
-        count += 1
-        close = _expect(buffer, at, end, 93)
-        if close >= 0:
-            return close, count
-        at = _expect(buffer, at, end, 44)
-        if at < 0:
-            return -1, 0
-
-
-@kernel
-def _name(buffer, at, end, into, line):
-    """A string, or for an id a whole number, and where it is; the place after it, -1 where it is neither."""
-    begin, stop, kind = _string(buffer, at, end)
-    if stop < 0:
-        begin = _after(buffer, at, end)
-        stop = begin
-        while stop < end and 48 <= buffer[stop] <= 57 and stop - begin < 18:
-            stop += 1
-        if stop == begin or (buffer[begin] == 48 and stop > begin + 1):
-            return -1
-        kind = 0
-    if line < len(into):
-        into[line, 0], into[line, 1], into[line, 2] = begin, stop, kind
-    return stop if kind == 0 else stop + 1
-
-
-@kernel
-def _segment(buffer, at, end, plan, found, line, first, counts):
-    """One line; whether it is regular. `first`: the places of its hypotheses and references."""
-    places = found[0]
-    at = _expect(buffer, at, end, 123)
-    for k in range(len(plan.keys)):
-        if at >= 0 and k > 0:
-            at = _expect(buffer, at, end, 44)
-        if at < 0:
-            return False
-        word = plan.keys[k]
-        at = _match(buffer, at, end, plan.words, low=plan.word_bounds[word], high=plan.word_bounds[word + 1])
-        if at < 0:
-            return False
-        if word == 3:
-            at, counts[0] = _many(buffer, at, end, plan, found, first=first[0], rows=True)
-        elif word == 2:
-            at, counts[1] = _many(buffer, at, end, plan, found, first=first[1], rows=False)
-        elif word == 0:
-            at = _name(buffer, at, end, places.ids, line)
-        else:
-            begin, stop, kind = _string(buffer, at, end)
-            if line < len(places.sources):
-                places.sources[line, 0], places.sources[line, 1], places.sources[line, 2] = begin, stop, kind
-            at = stop + 1 if stop >= 0 else -1
-    at = _expect(buffer, at, end, 125) if at >= 0 else -1
-    return at >= 0 and _after(buffer, at, end) == end
-
-
-@kernel
-def _parse(low, high, lines, plan, found, counts, firsts, failed):
-    """Lines low:high: how many hypotheses and references they have, or with room for them what they are."""
-    buffer, starts, ends = lines
-    for line in range(low, high):
-        if not _segment(
-            buffer, starts[line], ends[line], plan, found, line=line, first=firsts[line], counts=counts[line]
-        ):
-            failed[line] = True
-            return
