@@ -30,6 +30,7 @@ FORMATS: Registry[Format] = Registry(
         "openai": "openai:FORMAT",
         "lm-eval": "lm_eval:FORMAT",
         "openrlhf": "openrlhf:FORMAT",
+        "moses-stats": "moses_stats:FORMAT",
         "fairseq": "fairseq:FORMAT",
         "espnet": "espnet:FORMAT",
         "kaldi": "kaldi:FORMAT",

@@ -51,7 +51,7 @@ def test_unknown_options_are_named(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text(MOSES)
     with pytest.raises(
-        ParameterError, match=r"format moses has no option 'totals'; known: sparse, total; did you mean"
+        ParameterError, match=r"format moses has no option 'totals'; known: absent, sparse, total; did you mean"
     ):
         read(path, totals=True)
     with pytest.raises(ParameterError, match=r"format jsonl has no option 'n'; it has none"):

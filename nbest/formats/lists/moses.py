@@ -22,7 +22,7 @@ from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import decode, read_bytes, split_lines
 from nbest.corpus import NBest
 from nbest.formats.lists import moses_fast
-from nbest.formats.lists.base import Format, head_lines, is_number, number, shown
+from nbest.formats.lists.base import Format, head_lines, is_number, lines_of, number, shown
 from nbest.formats.lists.builder import Builder
 from nbest.formats.lists.lines import OutOfStepError, Piece, stream_lines, whole_lines
 from nbest.formats.lists.moses_writer import BAR, write_blocks, write_moses
@@ -36,7 +36,12 @@ Row = tuple[str, str, dict[str, list[float]], str | None]
 
 
 def read_moses(
-    path: str | Path, *, data: bytes | None = None, total: bool = False, sparse: bool | str | None = None
+    path: str | Path,
+    *,
+    data: bytes | None = None,
+    total: bool = False,
+    sparse: bool | str | None = None,
+    absent: int | None = None,
 ) -> NBest:
     """Read an n-best list of Moses or a relative of it.
 
@@ -47,16 +52,25 @@ def read_moses(
     A name that every hypothesis has is dense. One that some lack is an error, unless it may be sparse (absent is 0):
     by default names that contain `_`, which is Moses' own rule; `sparse=True` allows any name, `sparse=False` none,
     and `sparse="prefix"` also makes every name that starts so sparse, even when no hypothesis lacks it.
-    Names with several values are always dense.
+    Names with several values are always dense. With `absent=0`, as in lists of Phrasal, all names are dense, and 0
+    where a hypothesis lacks them.
     """
+    if absent not in (None, 0) or isinstance(absent, bool):
+        raise ParameterError(f"'absent' of read_moses must be 0, got {absent!r}")
+    if absent is not None:
+        return _with_zeros(path, read_bytes(path) if data is None else data, total)
     if not isinstance(sparse, bool | str | None):
         raise ParameterError(f"'sparse' of read_moses must be True, False, a prefix or None, got {sparse!r}")
     return _parsed(Piece(path, read_bytes(path) if data is None else data), total=total, sparse=sparse)
 
 
-def _stream(path: str | Path, *, total: bool = False, sparse: bool | str | None = None, **how: Any) -> Iterator[NBest]:
+def _stream(
+    path: str | Path, *, total: bool = False, sparse: bool | str | None = None, absent: int | None = None, **how: Any
+) -> Iterator[NBest]:
     """As `read_moses`, in blocks. Which names are sparse is a matter of the whole file: where a block says otherwise
     than the first, its lists are out of step."""
+    if absent is not None:
+        raise OutOfStepError
     return stream_lines(path, parse=partial(_parsed, total=total, sparse=sparse), cut=_cut, **how)
 
 
@@ -79,6 +93,21 @@ def _parsed(part: Piece, total: bool, sparse: bool | str | None) -> NBest:
     if regular is None or (part.names is not None and set(part.names) != set(regular.feature_names)):
         return _parse(part, text, total, sparse)
     return regular
+
+
+def _with_zeros(path: str | Path, data: bytes, total: bool) -> NBest:
+    """The lists of a file in which features that are 0 are left out."""
+    lines = lines_of(path, data, _EXPECTED)
+    rows = [_row(path, at, line) for at, line in enumerate(lines, 1)]
+    features = [_columns(path, at, row[2]) for at, row in enumerate(rows, 1)]
+    zeros = dict.fromkeys((name for row in features for name in row), 0.0)
+    builder = Builder(path)
+    for at, ((segment, words, _, last), own) in enumerate(zip(rows, features, strict=True), 1):
+        dense = zeros | own
+        if total:
+            _add_total(path, at, dense, "total", last)
+        builder.hypothesis(segment, words, dense, at)
+    return builder.build()
 
 
 def _regular(part: Piece) -> NBest | None:
