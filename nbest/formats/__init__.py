@@ -14,6 +14,7 @@ from nbest.base.registry import Registry
 from nbest.corpus import Forests, NBest
 from nbest.corpus.operations import join
 from nbest.formats.forests.base import ForestFormat
+from nbest.formats.likeness import explaining, nearest
 from nbest.formats.lists.base import HEAD, Format
 from nbest.formats.references import read_references
 
@@ -92,7 +93,9 @@ def read(path: str | Path, format: str | None = None, **options: Any) -> NBest:
         if found is not None:
             raise FormatError(path, None, f"holds forests (format {found}), not lists; use read_forests")
         format = sniff(path, head)
-    elif format in FOREST_FORMATS:
+        with explaining(path, head, FORMATS, format):
+            return _read(FORMATS, path, format, options)
+    if format in FOREST_FORMATS:
         raise ParameterError(f"format {format} is one of forests, not of lists; use read_forests")
     return _read(FORMATS, path, format, options)
 
@@ -116,7 +119,10 @@ def read_forests(path: str | Path, format: str | None = None, **options: Any) ->
 def read_any(path: str | Path, format: str | None = None, **options: Any) -> NBest | Forests:
     """Read lists or forests, whichever the file holds (or `format` says)."""
     if format is None:
-        format = format_of_source(path, _head(path, options))
+        head = _head(path, options)
+        format = format_of_source(path, head)
+        with explaining(path, head, _all(), format):
+            return read_with(path, format, **options)
     return read_with(path, format, **options)
 
 
@@ -221,7 +227,8 @@ def _unknown(path: str | Path, head: bytes, family: Mapping[str, Any], expected:
         raise FormatError(path, None, f"the file is empty; expected {expected}")
     if Path(path).is_dir():
         raise FormatError(path, None, "is a directory without any file of a known format and suffix in it")
-    raise FormatError(path, None, f"not in a known format; say which with format=, one of {', '.join(family)}")
+    what = f"not in a known format{nearest(path, head, family)}; say which with format=, one of {', '.join(family)}"
+    raise FormatError(path, None, what)
 
 
 def several_files(path: str | Path) -> bool:

@@ -7,6 +7,7 @@ to be read as a whole for that, and so have formats without a `stream`: `in_bloc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from nbest.corpus import NBest
 from nbest.corpus.container import OF_SEGMENTS
 from nbest.corpus.order import whole_numbers
 from nbest.formats import FOREST_FORMATS, FORMATS, check_options, format_of_source, read_with, several_files
+from nbest.formats.likeness import explaining
 from nbest.formats.lists.base import HEAD
 from nbest.formats.lists.known import KnownNames
 from nbest.formats.lists.lines import PIECE, OutOfStepError
@@ -42,9 +44,23 @@ def in_blocks(
     bytes of the file are read. An `Input` may be read more than once, standard input too.
     """
     source = path if isinstance(path, Input) else Input(path)
-    path = source.path
-    several = several_files(path)
-    name = format_of_source(path, b"" if several else source.head(HEAD), format)
+    head = b"" if several_files(source.path) else source.head(HEAD)
+    name = format_of_source(source.path, head, format)
+    family = {**FORMATS, **FOREST_FORMATS}
+    with explaining(source.path, head, family, name) if format is None else nullcontext():
+        return _read_as(name, source, consume, progress=progress, whole=whole, options=options)
+
+
+def _read_as(
+    name: str,
+    source: Input,
+    consume: Callable[[Iterable[NBest]], R],
+    progress: Progress | None,
+    whole: Callable[[Any], R] | None,
+    options: dict[str, Any],
+) -> R:
+    """`in_blocks` in the format of this name."""
+    path, several = source.path, several_files(source.path)
     chosen = None if name in FOREST_FORMATS else FORMATS[name]
     if chosen is not None and chosen.stream is not None:
         check_options(chosen.read, chosen.name, options)

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import lzma
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -70,6 +71,19 @@ def _packed(folder: Path, data: bytes, name: str) -> dict[Path, Path]:
     return {folder / f"{name}{suffix}": folder / f"{name}{suffix}" for suffix in (".gz", ".xz")}
 
 
+def _archives(folder: Path) -> dict[Path, Path]:
+    """Logs of inspect_ai as archives, packed and not."""
+    samples = json.loads(formats.FORMATS["inspect"].example["log.json"])["samples"]
+    made = {}
+    for name, method in (("packed", zipfile.ZIP_DEFLATED), ("stored", zipfile.ZIP_STORED)):
+        path = made[folder / f"{name}.eval"] = folder / f"{name}.eval"
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("header.json", "{}")
+            for sample in samples:
+                archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+    return made
+
+
 def _make_lists(folder: Path) -> Targets:
     targets = _examples(folder, formats.FORMATS)
     for sparse in (False, True):
@@ -78,7 +92,7 @@ def _make_lists(folder: Path) -> Targets:
             path = folder / f"toy{sparse}.{suffix}"
             formats.write(corpus, path)
             targets[path] = path
-    return targets | _packed(folder, path.read_bytes(), "packed.nbest")
+    return targets | _archives(folder) | _packed(folder, path.read_bytes(), "packed.nbest")
 
 
 def _make_forests(folder: Path) -> Targets:

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import io
 import json
+import random
+import warnings
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from nbest.base.errors import FormatError, FormatWarning
 from nbest.cli.main import main
 from nbest.corpus import NBest
 from nbest.formats import read
+from nbest.testing.formats import mutant
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -217,6 +221,17 @@ def test_damaged_archives_packed_by_zstd(complaint) -> None:
     data = bytearray((FIXTURES / "inspect.eval").read_bytes())
     data[data.index(b"_epoch_1.json") + 100] ^= 8
     assert "input: the archive is damaged or cut short: " in complaint("inspect", bytes(data))
+
+
+def test_no_damage_of_archives_gets_through(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    data, source, path = (FIXTURES / "inspect.eval").read_bytes(), random.Random(1), tmp_path / "log.eval"
+    whole = lists(read(FIXTURES / "inspect.eval"))
+    for _ in range(200):
+        path.write_bytes(mutant(data, source))
+        with suppress(FormatError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FormatWarning)
+            assert all(any(set(some) <= set(full) for full in whole) for some in lists(read(path, "inspect")))
 
 
 # lm-evaluation-harness ------------------------------------------------------------------------------------------

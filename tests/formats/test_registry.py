@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from nbest.base.errors import CapabilityError, FormatError, ParameterError
-from nbest.formats import FORMATS, read, sniff, write
+from nbest.formats import FORMATS, read, read_any, sniff, write
+from nbest.formats.streams import in_blocks
 
 MOSES = "0 ||| a ||| F= 1 ||| 1\n"
 
@@ -34,9 +35,48 @@ def test_unknown_contents_list_the_formats(tmp_path: Path) -> None:
     path.write_text("Some words.\n")
     with pytest.raises(FormatError) as caught:
         read(path)
-    assert str(caught.value) == f"{path}: not in a known format; say which with format=, one of {', '.join(FORMATS)}"
+    said = str(caught.value)
+    assert said.startswith(f"{path}: not in a known format; it is most like wenet (line 1: expected 'wav <id>' or")
+    assert said.endswith(f"; say which with format=, one of {', '.join(FORMATS)}")
+    assert "\n" not in said
     with pytest.raises(FormatError, match=r"a directory without any file of a known format"):
         read(tmp_path)  # a directory of nothing
+
+
+LIKE = {
+    '{"custom_id": "a", "answers": ["x"]}\n': r'most like openai \(line 1: no "choices" in the response\) or ',
+    '[{"inputs": ["a"], "output": "b"}]\n': r'most like hyporadise \(line 1: the key "input" is missing\) or ',
+    "a ||| b\n": r"most like moses \(line 1: expected at least 3 fields separated by ' \|\|\| ', got 2\) or ",
+    "so\n" * 60_000: r"flat \(line 1: expected 'NC=' and a number, got 'so'; for lists of one length say n=\)",
+}
+
+
+@pytest.mark.parametrize("contents", LIKE)
+def test_unknown_contents_are_most_like_something(tmp_path: Path, contents: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(contents)
+    with pytest.raises(FormatError, match=LIKE[contents]):
+        read(path)
+
+
+def test_what_only_the_suffix_says_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_text('{"custom_id": "a", "answers": ["x"]}\n')
+    said = (
+        r':1: the key "hypotheses" is missing \(format jsonl, by the suffix; otherwise it is most like openai \(line 1:'
+    )
+    for reading in (read, read_any, lambda path: in_blocks(path, list)):
+        with pytest.raises(FormatError, match=said):
+            reading(path)
+    with pytest.raises(FormatError, match=r'"hypotheses" is missing$'):
+        read(path, "jsonl")
+
+
+def test_noise_is_like_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"\xff\x00\x01")
+    with pytest.raises(FormatError, match="not in a known format; say which with format="):
+        read(path)
 
 
 def test_format_can_be_named(tmp_path: Path) -> None:
