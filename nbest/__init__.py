@@ -83,6 +83,7 @@ _HOME = {
     "make_metric": "metrics",
     "mbr": "decisions",
     "merge": "corpus",
+    "metric": "metrics.function",
     "oracle": "decisions",
     "prune": "corpus",
     "read": "formats",

@@ -12,9 +12,9 @@ import numpy as np
 
 from nbest.compute.compilation import kernel
 from nbest.corpus.metric import Metric
-from nbest.metrics import BLEU, F1, External, Precision, Recall
+from nbest.metrics import BLEU, F1, Precision, Recall
 from nbest.metrics.bleu import SMALLEST, SMOOTHING
-from nbest.metrics.rates import Accuracy, ErrorRate
+from nbest.metrics.rates import Accuracy, ErrorRate, Mean
 
 Formula = tuple[int, int, tuple[float, float, float, float, float]]
 """The metric's number, the longest n-grams of BLEU (else 0), and its options as numbers: no array, which kernels would
@@ -29,7 +29,7 @@ _TINY = 1e-250  # products below this lose digits
 _RATES = {
     ErrorRate: (1.0, 1.0, 0.0, 100.0, 100.0),
     Accuracy: (1.0, 1.0, 0.0, 100.0, 0.0),
-    External: (1.0, 1.0, 0.0, 1.0, 0.0),
+    Mean: (1.0, 1.0, 0.0, 1.0, 0.0),
     Precision: (1.0, 1.0, 0.0, 100.0, 0.0),
     Recall: (1.0, 0.0, 1.0, 100.0, 0.0),
 }

@@ -9,8 +9,7 @@ import numpy as np
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus.metric import Metric
-from nbest.metrics import External
-from nbest.metrics.rates import Accuracy, ErrorRate
+from nbest.metrics.rates import Accuracy, ErrorRate, Mean
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class SampleRisk:
 
 def sample_risk(metric: Metric, stats: Floats, lists: Ints) -> SampleRisk:
     """The risk of lists with statistics [H, M]."""
-    if not isinstance(metric, ErrorRate | Accuracy | External) or not _constant(stats[:, 1], lists):
+    if not isinstance(metric, ErrorRate | Accuracy | Mean) or not _constant(stats[:, 1], lists):
         return SampleRisk(metric, np.ascontiguousarray(stats, np.float64))
     filled = lists[:-1][segments.lengths(lists) > 0]
     part = stats[:, 1] - stats[:, 0] if metric.higher_is_better else stats[:, 0]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from nbest.base.errors import ParameterError
 from nbest.base.types import Floats
 from nbest.compute.jets import Value, log
 
@@ -72,6 +73,41 @@ class Accuracy:
     def losses(self, stats: Floats) -> Floats:
         """[H] how many are wrong."""
         return np.asarray(stats[:, 1] - stats[:, 0])
+
+
+class Mean:
+    """What metrics with the statistics value and count share: the mean of the values, in their own unit."""
+
+    higher_is_better: bool
+    stat_names = ("value", "count")
+
+    def score(self, totals: Floats) -> Floats:
+        """[...] mean value of totals [..., 2]; 0 where nothing was counted."""
+        totals = np.asarray(totals, np.float64)
+        value, count = totals[..., 0], totals[..., 1]
+        return np.divide(value, count, out=np.zeros(value.shape), where=count > 0)
+
+    def smooth(self, s: Sequence[Value]) -> Value:
+        """The mean of expected totals, negated where lower is better."""
+        return smooth_rate(s[0], s[1]) if self.higher_is_better else -smooth_rate(s[0], s[1])
+
+    def losses(self, stats: Floats) -> Floats:
+        """[H] largest value - value; for a cost the cost itself, or cost - smallest cost where one is negative."""
+        values = stats[:, 0]
+        if self.higher_is_better:
+            return np.asarray(values.max(initial=-np.inf) - values)
+        return np.asarray(values - min(values.min(initial=0.0), 0.0))
+
+
+def values_as_stats(label: str, values: npt.ArrayLike) -> Floats:
+    """[H, 2] statistics value and count of values [H], which must be finite."""
+    column = np.asarray(values, np.float64)
+    if column.ndim != 1:
+        raise ParameterError(f"values of {label} must be one number a hypothesis, got shape {column.shape}")
+    if not np.isfinite(column).all():
+        place = int(np.argmax(~np.isfinite(column)))
+        raise ParameterError(f"values of {label} must be finite, got {column[place]} for hypothesis {place}")
+    return np.stack([column, np.ones(len(column))], axis=1)
 
 
 def versioned(references: int, **options: object) -> str:
