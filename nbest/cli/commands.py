@@ -232,6 +232,13 @@ class EngineOption(ThreadsOption):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TableOption:
+    """The form of tables."""
+
+    table: str | None = parameter(None, "Tables as markdown, latex or csv, for papers and pages.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Quiet:
     """Whether to be quiet."""
 
@@ -254,6 +261,7 @@ _LAST = (
     ReaderOption,
     EngineOption,
     ThreadsOption,
+    TableOption,
     Quiet,
     AsJson,
 )

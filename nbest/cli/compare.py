@@ -12,7 +12,15 @@ DENSE, SPARSE = "risk,mert,likelihood,grid,random", "risk,likelihood,mira,boosti
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(
-    c.References, c.MetricOptions, c.AnswerOption, c.ScoresFile, c.FormatOption, c.EngineOption, c.Quiet, c.AsJson
+    c.References,
+    c.MetricOptions,
+    c.AnswerOption,
+    c.ScoresFile,
+    c.FormatOption,
+    c.EngineOption,
+    c.TableOption,
+    c.Quiet,
+    c.AsJson,
 ):
     """Tune several methods on dev, choose settings on held-out data, report test once, with p-values.
 
@@ -21,6 +29,8 @@ class Compare(
       nbest compare dev.nbest --refs dev.ref --metric bleu --test test.nbest --test-refs test.ref
 
       nbest compare dev.jsonl --metric wer --methods mert,likelihood --heldout held.jsonl --test test.jsonl
+
+      nbest compare dev.jsonl --metric bleu --methods mert,risk --repeats 5 --test test.jsonl --table latex
     """
 
     dev: list[str] = parameter(..., c.LISTS, flags=("dev",))
@@ -34,6 +44,7 @@ class Compare(
     only: str | None = parameter(None, "Use only these features.", flags=("--features",))
     drop: str | None = parameter(None, "Leave these features out.")
     seed: int = parameter(1, "Seed of the methods and of the split.")
+    repeats: int = parameter(1, "Tune each method so often, with one seed after the other; scores are means.", least=1)
 
     def run(self) -> None:
         """Tune all, report."""

@@ -10,16 +10,14 @@ from nbest.cli.compare import DENSE, SPARSE, Compare
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate
 from nbest.cli.loading import measure, read_lists, source_of, warn_of_labels, warn_of_overlap
+from nbest.cli.streams import put
 from nbest.corpus import split
 from nbest.evaluation.comparison import Compared, Row, compare
 from nbest.features import fit_recipes
 from nbest.features.wanted import columns, wanted
-from nbest.report import Column, Table
-from nbest.report.page import probability
+from nbest.report import RENDERERS, Column, Table
+from nbest.report.page import probability, telling
 
-_COLUMNS = (
-    "method", "dev", "held-out", "test", Column("p on test", probability), Column("seconds", ".1f"), "settings",
-)  # fmt: skip
 _NOTE = "* best on held-out data; p: paired permutation test against the first hypotheses"
 
 
@@ -29,6 +27,8 @@ def run(call: Compare) -> None:
         raise ParameterError("--methods names none")
     if not call.test:
         raise ParameterError("nbest compare needs --test LISTS to report on")
+    if call.table is not None:
+        RENDERERS.look_up(call.table)
     console = Console(quiet=call.quiet)
     paths, given = separate(call.dev)
     how = measure(call.metric, given, call)
@@ -58,23 +58,44 @@ def run(call: Compare) -> None:
             names,
             heldout=sets.get("held-out", call.split),
             common={"seed": call.seed},
-            seed=call.seed,
+            seed=call.seed if call.repeats == 1 else range(call.seed, call.seed + call.repeats),
             progress=update,
         )
-    show(found, console, call.as_json)
+    show(found, console, call.as_json, call.table)
 
 
-def show(found: Compared, console: Console, as_json: bool) -> None:
+def show(found: Compared, console: Console, as_json: bool, form: str | None = None) -> None:
     """A table on stdout, or JSON."""
     if as_json:
         print_json({"metric": found.metric, "best": found.best, "rows": [_content(row) for row in found.rows]})
         return
+    if form is None:
+        console.show(_table(found), out=True)
+    else:
+        put(_table(found).render(form).rstrip("\n"))
+
+
+def _table(found: Compared) -> Table:
+    repeated = any(len(row.runs) > 1 for row in found.rows)
+    columns = [
+        Column("method"),
+        Column("dev", telling(row.dev for row in found.rows)),
+        Column("held-out", telling(row.heldout for row in found.rows)),
+        Column("test", telling(row.test for row in found.rows)),
+        *([Column("spread")] if repeated else []),
+        Column("p on test", probability),
+        Column("seconds", ".1f"),
+        Column("settings"),
+    ]
     rows = []
     for row in found.rows:
         settings = ", ".join(f"{key}={value}" for key, value in row.settings.items())
         name = row.name + (" *" if row.name == found.best else "")
-        rows.append((name, row.dev, row.heldout, row.test, row.p, row.seconds, settings))
-    console.show(Table(_COLUMNS, rows, caption=found.metric, notes=[_NOTE], missing=""), out=True)
+        spread = [row.spread] if repeated else []
+        rows.append([name, row.dev, row.heldout, row.test, *spread, row.p, row.seconds, settings])
+    runs = ["scores are means over runs; spread: standard deviation of test scores over runs; p counts it"] * repeated
+    notes = [_NOTE, *runs, *([found.note] if found.note else [])]
+    return Table(columns, rows, caption=found.metric, notes=notes, missing="")
 
 
 def _content(row: Row) -> dict[str, Any]:
@@ -84,6 +105,7 @@ def _content(row: Row) -> dict[str, Any]:
         "dev": row.dev,
         "heldout": row.heldout,
         "test": row.test,
+        **({"runs": list(row.runs), "spread": row.spread} if len(row.runs) > 1 else {}),
         "p": row.p,
         "seconds": row.seconds,
         "settings": settings,

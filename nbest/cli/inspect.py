@@ -9,7 +9,7 @@ from nbest.cli import commands as c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inspect(c.References, c.MetricOptions, c.AnswerOption, c.ScoresFile, c.FormatOption, c.AsJson):
+class Inspect(c.References, c.MetricOptions, c.AnswerOption, c.ScoresFile, c.FormatOption, c.Quiet, c.AsJson):
     """Show sizes, features and, with references, the scores of simple choices; find what breaks tuning.
 
     Lists and forests (lattices, hypergraphs) alike. Of a model file: how it was tuned, its scores, its strongest

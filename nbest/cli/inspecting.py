@@ -37,7 +37,7 @@ _OF_LISTS = (
 
 def run(call: Inspect) -> None:
     """Look, print."""
-    console = Console()
+    console = Console(quiet=call.quiet)
     paths, given = separate(call.lists)
     if call.format is None and any(is_model(path) for path in paths):
         refuse_rest(given, own=Inspect)

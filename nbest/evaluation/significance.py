@@ -1,12 +1,13 @@
 """Is the difference between two systems more than chance? Paired tests on the statistics of segments.
 
 Each takes the statistics [N, M] of what two systems chose for the same N segments, and the metric. Identical systems
-get p = 1 from every test.
+get p = 1 from every test. Segments of one document or speaker are not independent: `by_group` adds them up first, so
+that documents are swapped and drawn as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -23,6 +24,7 @@ from nbest.corpus.metric import Metric
 
 _CHUNK = 1 << 22  # entries of a selection matrix handled at once
 _PARTS = 4  # such matrices in memory at once
+_FEW = 8  # groups up to which the smallest p is worth saying
 _WHOLE = 1 << 29  # entries up to which all selections are drawn in one call, as sacrebleu does
 
 
@@ -45,6 +47,28 @@ class Comparison:
         return self.second - self.first
 
 
+def by_group(stats: Floats, groups: Sequence[str] | None) -> Floats:
+    """[G, M] sums of the statistics [N, M] of each group, in order of first appearance; without groups as they are."""
+    if groups is None:
+        return stats
+    if len(groups) != len(stats):
+        raise ParameterError(f"'groups' must have one entry for each of {len(stats)} segments, got {len(groups)}")
+    numbers: dict[str, int] = {}
+    places = [numbers.setdefault(group, len(numbers)) for group in groups]
+    sums = np.zeros((len(numbers), stats.shape[1]))
+    np.add.at(sums, places, stats)
+    return sums
+
+
+def clustered(groups: Sequence[str] | None) -> str:
+    """What a table says of groups that were swapped and drawn as a whole; nothing without groups."""
+    if groups is None:
+        return ""
+    count = len(set(groups))
+    least = f"; of so few p is at least {2.0 ** (1 - count):.2g}" if count < _FEW else ""
+    return f"segments of a group are tested together ({count} groups of {len(groups)} segments{least})"
+
+
 def permutation(
     metric: Metric, first: Floats, second: Floats, *, samples: int = 10000, seed: int = 12345
 ) -> Comparison:
@@ -62,10 +86,16 @@ def permutation(
     differs = np.flatnonzero((change != 0).any(axis=1))
     observed = abs(float(metric.score(second.sum(axis=0)) - metric.score(first.sum(axis=0))))
     swapped = partial(_swapped, metric, first.sum(axis=0), second.sum(axis=0), change[differs])
-    swaps = (swaps[:, differs] for swaps in _selections(rng, samples, len(first)))
-    gaps = np.concatenate(_mapped(swapped, swaps))
+    swaps = (swaps[:, differs] for swaps in selections(rng, samples, len(first)))
+    gaps = np.concatenate(passes(swapped, swaps))
+    p = extreme_share(gaps, observed, samples)
+    return Comparison("permutation", *_scores(metric, first, second), p, samples)
+
+
+def extreme_share(gaps: Floats, observed: float, samples: int) -> float:
+    """The p-value: how many of the differences [samples] are at least the observed one, which counts, too."""
     extreme = int((gaps >= observed - 1e-9 * max(1.0, observed)).sum())
-    return Comparison("permutation", *_scores(metric, first, second), (extreme + 1) / (samples + 1), samples)
+    return (extreme + 1) / (samples + 1)
 
 
 def _swapped(metric: Metric, first: Floats, second: Floats, change: Floats, swaps: Bools) -> Floats:
@@ -74,7 +104,7 @@ def _swapped(metric: Metric, first: Floats, second: Floats, change: Floats, swap
     return np.abs(metric.score(first + moved) - metric.score(second - moved))
 
 
-def _mapped(function: Callable[[Any], Floats], draws: Iterator[Any]) -> list[Floats]:
+def passes(function: Callable[[Any], Floats], draws: Iterator[Any]) -> list[Floats]:
     """The results of passes over what is drawn, a few parts in memory at a time."""
     found: list[Floats] = []
     while some := list(islice(draws, _PARTS)):
@@ -82,7 +112,7 @@ def _mapped(function: Callable[[Any], Floats], draws: Iterator[Any]) -> list[Flo
     return found
 
 
-def _selections(rng: np.random.Generator, samples: int, count: int) -> Iterator[Bools]:
+def selections(rng: np.random.Generator, samples: int, count: int) -> Iterator[Bools]:
     """Boolean matrices [<= samples, count] that together have `samples` rows."""
     rows = max(1, _CHUNK // max(count, 1))
     if samples * count <= _WHOLE:
@@ -108,7 +138,7 @@ def bootstrap(metric: Metric, first: Floats, second: Floats, *, samples: int = 1
         rng.multinomial(count, np.full(count, 1.0 / count), size=min(rows, samples - at))
         for at in range(0, samples, rows)
     )
-    scores, others = np.concatenate(_mapped(partial(_resampled, metric, both), drawn), axis=1)
+    scores, others = np.concatenate(passes(partial(_resampled, metric, both), drawn), axis=1)
     gaps = others - scores
     rarer = min(int((gaps <= 0).sum()), int((gaps >= 0).sum()))
     p = min(1.0, 2 * (rarer + 1) / (samples + 1))

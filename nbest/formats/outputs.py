@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from nbest.base.errors import FormatError
 from nbest.base.files import read_lines
-from nbest.base.types import References
+from nbest.base.types import Floats, References
 from nbest.corpus.order import in_order, whole_numbers
 from nbest.formats.lists.base import shown
 from nbest.formats.references import align_lines
+from nbest.formats.scores import read_scores
 from nbest.formats.texts_by_id import ids_before_blanks, not_chosen, own_ids, texts_after_blanks, without_blank_end
 
 
@@ -20,8 +23,9 @@ class Outputs:
     """Texts of each system and references, both in one order of segments."""
 
     systems: dict[str, list[str]]
-    references: References
+    references: References  # none where no file has any
     left_out: int  # references of segments that no system has an output for
+    ids: Sequence[str] | int  # of the segments, or their number where the lines carry none
 
 
 def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
@@ -29,7 +33,7 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
 
     Lines `id<TAB>text`, JSON lines of `nbest rerank --json`, and `id text` where references have these ids too, are
     taken by id; others by line, as segments 0, 1, ... All systems must have the same segments. Those for which no
-    system chose anything ("index": null in JSON lines) are left out.
+    system chose anything ("index": null in JSON lines) are left out. Without references, only ids that are sure count.
     """
     lines = {path: read_lines(path) for path in paths}
     for path, mine in lines.items():
@@ -42,16 +46,47 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
         return _by_line(lines, given)
     ids = in_order(known[named] or ())
     systems = {path: _in_order(path, mine, known[path], named, ids) for path, mine in lines.items()}
-    references, left_out = align_lines(given, ids)
+    references, left_out = align_lines(given, ids) if given else ((), 0)
     nothing = set.intersection(*(not_chosen(path, mine) for path, mine in lines.items()))
     kept = [i for i, name in enumerate(ids) if name not in nothing]
     if not kept:
         raise FormatError(named, None, "there is no output in it: nothing was chosen for any segment")
     return Outputs(
         {path: [texts[i] for i in kept] for path, texts in systems.items()},
-        [references[i] for i in kept],
+        [references[i] for i in kept] if given else (),
         left_out + len(nothing),
+        [ids[i] for i in kept],
     )
+
+
+def read_groups(path: str, outputs: Outputs) -> list[str]:
+    """The group of each segment, from lines `id<TAB>group`, or one a line as the outputs are."""
+    found, _ = align_lines([(path, read_lines(path))], outputs.ids)
+    return [group for (group,) in found]
+
+
+def read_output_scores(path: str, outputs: Outputs, column: str | None = None) -> Floats:
+    """[N] the score of each output: by the id of its segment where the file has ids, else one for each, in order."""
+    table = read_scores(path, None if column is None else [column])
+    if len(table.names) > 1:
+        raise FormatError(path, None, f"several columns of numbers; say which (--column): {', '.join(table.names)}")
+    ids = list(map(str, range(outputs.ids))) if isinstance(outputs.ids, int) else list(outputs.ids)
+    values = table.values[:, 0]
+    empty = np.isnan(values)
+    if empty.any():
+        table.complain(int(np.argmax(empty)), f"{table.names[0]!r} is empty; every output needs a score")
+    if table.ids is None:
+        if len(values) != len(ids):
+            raise FormatError(path, None, f"expected a score for each of {len(ids)} outputs, got {len(values)}")
+        return values
+    rows: dict[str, int] = {}
+    for row, name in enumerate(table.ids):
+        if rows.setdefault(name, row) != row:
+            table.complain(row, f"segment {name!r} is there twice; expected one score an output")
+    missing = next((name for name in ids if name not in rows), None)
+    if missing is not None:
+        raise FormatError(path, None, f"there is no score for segment {missing!r}")
+    return values[[rows[name] for name in ids]]
 
 
 def _by_line(lines: dict[str, list[str]], given: Sequence[tuple[str | Path, list[str]]]) -> Outputs:
@@ -59,8 +94,8 @@ def _by_line(lines: dict[str, list[str]], given: Sequence[tuple[str | Path, list
     for path, other in others:
         if other != size:
             raise FormatError(path, None, f"has {other} lines while {first} has {size}")
-    references, left_out = align_lines(given, size)
-    return Outputs(lines, references, left_out)
+    references, left_out = align_lines(given, size) if given else ((), 0)
+    return Outputs(lines, references, left_out, size)
 
 
 def _texts(path: str, lines: list[str], given: Sequence[tuple[str | Path, list[str]]]) -> dict[str, str] | None:
@@ -69,7 +104,7 @@ def _texts(path: str, lines: list[str], given: Sequence[tuple[str | Path, list[s
     if own is not None:
         return own
     ids = ids_before_blanks(without_blank_end(lines))
-    if ids is None:
+    if ids is None or not given:
         return None
     texts = texts_after_blanks(without_blank_end(lines))
     for ref, whole in given:

@@ -20,12 +20,12 @@ def read_references(
     """For each segment its references, one from each file. `segments` is their number (0, 1, ... are then their ids)
     or their ids.
 
-    A file is aligned by id when each of its lines is `id<TAB>text`, `id text` or `{"id": ..., "text": ...}` and these
-    ids are those of the segments, all of them and no others, each once; numbered segments may be absent from the lists.
-    Else it is aligned by line: when the ids are numbers (as in Moses lists), a segment's number is its line from 0
-    (from 1 where the numbers are exactly 1 to N), and there must be a line for every number up to the largest and no
-    more; other ids go by order. Blank lines too many at the end are ignored. Lines that carry other ids than the
-    segments are refused.
+    A file is aligned by id when each of its lines is `id<TAB>text`, `id text` or `{"id": ..., "text": ...}`, each id
+    once, and all of the segments are there; others may be absent from the lists. Else it is aligned by line: when the
+    ids are numbers (as in Moses lists), a segment's number is its line from 0 (from 1 where the numbers are exactly 1
+    to N), and there must be a line for every number up to the largest; more only where number 0 is there, so that it
+    is known what they count from. Other ids go by order, and have as many lines. Blank lines too many at the end are
+    ignored. Lines that carry other ids than the segments are refused.
     """
     return align_references(paths, segments)[0]
 
@@ -55,7 +55,7 @@ def _aligned(path: str | Path, lines: list[str], ids: list[str], named: bool) ->
     """The text of each id, and how many lines are of no id."""
     own = own_ids(path, lines)
     for found in (own, _after_blanks(lines, ids)):
-        texts = None if found is None else _by_id(found, ids, named)
+        texts = None if found is None else _by_id(found, ids, named, sure=found is own)
         if texts is not None and found is not None:
             return texts, len(found) - len(ids)
     if own is not None:
@@ -81,18 +81,20 @@ def _mostly_known(lines: list[str], ids: list[str]) -> list[str] | None:
     return list(texts) if whole_numbers(ids) is None or whole_numbers(list(texts)) is not None else None
 
 
-def _by_id(texts: dict[str, str], ids: list[str], named: bool) -> list[str] | None:
-    """The texts in the order of the ids, when they are for these ids; None when they are not."""
+def _by_id(texts: dict[str, str], ids: list[str], named: bool, *, sure: bool) -> list[str] | None:
+    """The texts in the order of the ids, when they are for these ids and perhaps others; None when they are not. One
+    first word that is an id, where it is not `sure` that these are ids, may be chance."""
     known = set(ids)
-    if texts.keys() == known:
+    more = named and texts.keys() > known and whole_numbers(ids) is None
+    if texts.keys() == known or (more and (sure or len(ids) > 1)):
         return [texts[name] for name in ids]
     numbers, others = whole_numbers(ids), whole_numbers(list(texts))
     if not numbers or not others:
         return None
     if not named and sorted(others) == list(range(1, len(ids) + 1)):  # no ids here, and these count from one
         return [texts[str(number + 1)] for number in numbers]
-    complete = sorted(others) == list(range(max(numbers) + 1))
-    return [texts[name] for name in ids] if complete and texts.keys() >= known else None
+    complete = sorted(others) == list(range(max(others) + 1))
+    return [texts[name] for name in ids] if named and complete and texts.keys() >= known else None
 
 
 def _by_line(path: str | Path, lines: list[str], ids: list[str], named: bool) -> tuple[list[str], int]:
@@ -102,9 +104,10 @@ def _by_line(path: str | Path, lines: list[str], ids: list[str], named: bool) ->
     wanted = max(numbers) + 1 - begin if numbers else len(ids)
     while len(lines) > wanted and not lines[-1].strip():
         lines = lines[:-1]
-    if len(lines) != wanted:
+    more_allowed = named and numbers is not None and 0 in numbers
+    if len(lines) < wanted or (len(lines) > wanted and not more_allowed):
         raise FormatError(path, None, _complaint(lines, ids, wanted))
-    return [lines[i - begin] for i in numbers] if numbers else lines, wanted - len(ids)
+    return [lines[i - begin] for i in numbers] if numbers else lines, len(lines) - len(ids)
 
 
 def _complaint(lines: list[str], ids: list[str], wanted: int) -> str:

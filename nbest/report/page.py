@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,13 @@ Cell = str | float | int | None
 """Text, a number, or nothing (None and NaN)."""
 SCORE = ".2f"
 """Format of a metric."""
+
+
+def telling(values: Iterable[float | None], least: int = 2, most: int = 6) -> str:
+    """The format with as many decimals, at least and at most so many, that values which differ look different."""
+    known = {format(value, f".{most}f") for value in values if value is not None and math.isfinite(value)}
+    wanted = (n for n in range(least, most) if len({format(float(value), f".{n}f") for value in known}) == len(known))
+    return f".{next(wanted, most)}f"
 
 
 def probability(p: float) -> str:

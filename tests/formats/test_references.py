@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nbest.base.errors import FormatError, ParameterError
 from nbest.formats import read_references
+from nbest.formats.references import align_references
 
 
 @pytest.fixture
@@ -72,6 +73,15 @@ def test_a_number_of_segments_is_their_ids(refs) -> None:
 def test_numbers_with_gaps_by_id(refs) -> None:
     assert refs(["2", "0"], "2\tc\n0\ta\n1\tb\n") == (("c",), ("a",))
     assert refs(["4", "1"], "4 e\n3 d\n2 c\n0 a\n1 b\n") == (("e",), ("b",))
+
+
+def test_more_references_than_segments_are_cut(refs, tmp_path: Path) -> None:
+    assert refs(["0", "2"], "a\nb\nc\nd\n") == (("a",), ("c",))
+    assert align_references([tmp_path / "ref0"], ["0", "2"])[1] == 2
+    assert refs(["u", "v"], "u a\nw c\nv b\n") == (("a",), ("b",))
+    assert refs(["v"], "u\ta\nv\tb\n") == (("b",),)
+    assert refs(["1", "0"], "2\tc\n0\ta\n1\tb\n") == (("b",), ("a",))
+    assert refs(["1", "0"], "0 a\n1 b\n2 c\n") == (("b",), ("a",))
 
 
 def test_json_lines(refs) -> None:
@@ -146,11 +156,14 @@ def test_not_by_id(refs) -> None:
             "fewer references than segments: 2 lines for 2 segments numbered up to 5, which need 6 lines",
         ),
         (
-            ["0", "2"],
+            ["1", "2"],  # from 0 or from 1?
             "a\nb\nc\nd\n",
-            "more references than segments: 4 lines for 2 segments numbered up to 2, which need 3",
+            "more references than segments: 4 lines for 2 segments",
         ),
-        (["u", "v"], "u a\nv b\nw c\n", "3 lines for 2 segments; no segment is called 'w'"),
+        (["3", "1"], "a\nb\nc\nd\ne\n", "more references than segments: 5 lines for 2 segments numbered up to 3"),
+        (["u", "v"], "a\nb\nc\n", "more references than segments: 3 lines for 2 segments"),
+        (["u"], "u a\nv b\n", "more references than segments: 2 lines for 1 segments"),
+        (["1", "2"], "1\ta\n2\tb\n3\tc\n", "lines carry the ids '1', ..., which are not those of the segments"),
         (["u", "v", "w"], "u a\nv b\n", "2 lines for 3 segments; there is no line for segment 'w'"),
         (["999999999999999999"], "a\n", "fewer references than segments: 1 lines for 1 segments numbered up to"),
         (2, "", "fewer references than segments: 0 lines for 2 segments"),
