@@ -33,6 +33,7 @@ FORMATS: Registry[Format] = Registry(
         "openrlhf": "openrlhf:FORMAT",
         "moses-stats": "moses_stats:FORMAT",
         "fairseq": "fairseq:FORMAT",
+        "mt-metrics": "mt_metrics:FORMAT",
         "espnet": "espnet:FORMAT",
         "kaldi": "kaldi:FORMAT",
         "hyporadise": "hyporadise:FORMAT",

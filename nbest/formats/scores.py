@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from nbest.base.errors import FormatError
 from nbest.base.files import read_bytes
 from nbest.base.types import Floats, Ints
 from nbest.formats.lists.base import is_number
+from nbest.formats.segment_scores import SUFFIX, read_segment_scores
 from nbest.formats.tabular import CellTable, read_table
 
 IDS = ("id", "segment", "segment_id", "seg_id", "utt", "utt_id", "custom_id", "question_id", "prompt_id", "doc_id")
@@ -62,9 +64,11 @@ def read_scores(path: str | Path, columns: Sequence[str] | None = None, *, id: s
     `columns` are the scores to take; without them all columns of numbers that are no key. `id` names the column with
     the ids of segments, where it is called otherwise than `IDS`. A column of booleans is one of 0 and 1. Of lines
     `id TAB score` without a header the score, and the score of one number a line, is called by the name of the file.
+    Segment scores of mt-metrics-eval (`NAME.seg.score`) are of segments with numbers, and of systems, which are
+    hypotheses in the order of their names.
     """
     data = read_bytes(path)
-    table = _without_header(path, data) or read_table(path, data)
+    table = _of_systems(path, data) or _without_header(path, data) or read_table(path, data)
     if not len(table):
         raise FormatError(path, None, "there are no rows in it; expected scores")
     if id is not None:
@@ -117,6 +121,18 @@ def _without_header(path: str | Path, data: bytes) -> CellTable | None:
     stripped = tuple(cell.strip() for cell in table.columns[-1])
     names = (*IDS[: len(cells) - 1], stem_of(path))
     return CellTable(table.path, names, (*table.columns[:-1], stripped), table.lines)
+
+
+def _of_systems(path: str | Path, data: bytes) -> CellTable | None:
+    """The scores of systems by the number of the segment, and of the system in the order of their names."""
+    if not str(path).endswith(SUFFIX):
+        return None
+    known = read_segment_scores(path, data)
+    systems = {name: k for k, name in enumerate(sorted(known))}
+    rows = [(line, str(i), systems[name], value) for name in known for i, (line, value) in enumerate(known[name])]
+    lines, ids, indices, values = zip(*sorted(rows), strict=True)
+    names = (IDS[0], INDICES[0], Path(path).name.removesuffix(SUFFIX))
+    return CellTable(str(path), names, (ids, indices, [None if math.isnan(v) else v for v in values]), lines)
 
 
 def stem_of(path: str | Path) -> str:
