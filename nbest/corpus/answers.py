@@ -79,6 +79,15 @@ def _last(pattern: re.Pattern[str], text: str) -> str | None:
     return found[0][1 if pattern.groups else 0] if found else None
 
 
+OWN = "own"
+"""Instead of a rule: answers that came with the lists."""
+
+
+def rule_of(corpus: Any) -> str:
+    """How answers of a corpus were found, for models: a rule, `OWN`, or "" where there are none."""
+    return "" if getattr(corpus, "answers", None) is None else corpus.answer_rule or OWN
+
+
 def voting(answers: Texts | None, weights: Floats) -> Floats:
     """Weights [H] of hypotheses as evidence: one without an answer is none."""
     return weights if answers is None else np.where(answers.ends > answers.starts, weights, 0.0)

@@ -82,6 +82,7 @@ class NBest(Container):
     groups: tuple[str, ...] | None = None  # N
     gains: Floats | None = None  # [H], larger is better
     answers: Texts | None = None  # H
+    answer_rule: str = ""  # by which answers were found in the texts; "": they came with the lists
     sparse: csr_array | None = None  # [H, D']
     sparse_names: tuple[str, ...] = ()  # D'
     stats: Floats | None = None  # [H, M]
@@ -173,7 +174,9 @@ class NBest(Container):
         rule, references = answer_rule(how), self.references
         if references is not None:
             references = tuple(tuple(map(rule.of_reference, group)) for group in references)
-        return replace(self, answers=rule.answers(self.texts), references=references, stats=None, metric=None)
+        said = how if isinstance(how, str) else ""
+        answers = rule.answers(self.texts)
+        return replace(self, answers=answers, answer_rule=said, references=references, stats=None, metric=None)
 
     def totals(self, choice: Ints) -> Floats:
         """[M] statistics of one choice a segment: flat hypothesis indices, -1 where a list is empty."""

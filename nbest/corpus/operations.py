@@ -123,6 +123,7 @@ def stack(parts: list[NBest]) -> NBest:
         texts=texts,
         gains=np.concatenate([p.gains for p in parts if p.gains is not None]) if gained else None,
         answers=concatenate([p.answers for p in parts if p.answers is not None]) if answered else None,
+        answer_rule=parts[0].answer_rule if len({p.answer_rule for p in parts}) == 1 else "",
         sparse=sparse,
         sparse_names=sparse_names,
         stats=np.concatenate([p.stats for p in parts if p.stats is not None]) if same else None,

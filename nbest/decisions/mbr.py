@@ -44,6 +44,7 @@ def mbr(
     """
     check_arguments("mbr", model, corpus)
     need_model("mbr", model)
+    corpus = model.answered(corpus)
     if corpus.compared is None:
         raise CapabilityError("mbr needs the texts of the hypotheses and these lists carry none")
     gamma = checked_gamma("mbr", gamma, model)

@@ -72,6 +72,9 @@ FITTED: dict[str, Callable[..., dict[str, Any]]] = {
 }
 """Features whose recipe must be fitted to a corpus first: `(corpus, **options) -> recipe`."""
 
+COMPARING = ("agreement",)
+"""Recipes that compare hypotheses with each other: by their answers, where these count."""
+
 RESTRICTED: dict[str, Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]]] = {
     "ngrams": only_ngrams,
     "pairs": only_pairs,
@@ -141,6 +144,7 @@ def apply_recipes(corpus: C, recipes: Iterable[Mapping[str, Any]]) -> C:
 
 
 __all__ = [
+    "COMPARING",
     "FEATURES",
     "FITTED",
     "RESTRICTED",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +22,9 @@ from nbest.compute import segments
 from nbest.compute.parallel import over_ranges
 from nbest.compute.vectors import weighted_rows
 from nbest.corpus import Forests, NBest
+from nbest.corpus.answers import OWN, answer_rule
 from nbest.corpus.contract import C, Corpus
-from nbest.features import RESTRICTED, apply_recipes, restrict_recipes
+from nbest.features import COMPARING, RESTRICTED, apply_recipes, restrict_recipes
 from nbest.features.paths import stored
 from nbest.features.recipes import carries
 from nbest.model.arrays import detach, pack_arrays, pack_weights
@@ -70,6 +71,7 @@ class LogLinear:
     seed: int | None = None
     gamma: float = 1.0  # sharpness of the posterior for decisions by consensus and minimum Bayes risk, chosen on dev
     decision: Mapping[str, Any] = field(default_factory=dict)  # {"kind": "mbr", option: value}; nothing: 1best
+    answer: str = ""  # the rule by which answers were found in the lists it was tuned on (nbest.corpus.answers.rule_of)
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
@@ -99,7 +101,23 @@ class LogLinear:
         """The lists with the columns that this model adds, if they do not have them by the same recipe already; of
         n-grams only those that have a weight."""
         pairs = zip(self.features, self._needed, strict=True)
-        return apply_recipes(corpus, [needed for recipe, needed in pairs if not carries(corpus, recipe, needed)])
+        lacking = [needed for recipe, needed in pairs if not carries(corpus, recipe, needed)]
+        if any(recipe["kind"] in COMPARING for recipe in lacking):
+            corpus = self.answered(corpus)
+        return apply_recipes(corpus, lacking)
+
+    def answered(self, corpus: NBest) -> NBest:
+        """The lists with answers, found as in those that this model was tuned on, where they have none."""
+        if not self.answer or corpus.answers is not None:
+            return corpus
+        if self.answer == OWN:
+            raise CapabilityError(
+                "this model compares answers, which its lists carried, and these lists carry none; give them in the "
+                "file ('answer' of JSON lines), or say how they are found (--answer RULE, with_answers)"
+            )
+        if corpus.texts is None:
+            raise CapabilityError("this model compares answers in texts, and these lists carry no texts")
+        return replace(corpus, answers=answer_rule(self.answer).answers(corpus.texts), answer_rule=self.answer)
 
     def scores(self, corpus: NBest) -> Floats:
         """[H] score of each hypothesis. Every weight must find its feature; features without a weight count 0."""
@@ -206,6 +224,7 @@ class LogLinear:
             "seed": _plain(self.seed),
             **({"gamma": self.gamma} if self.gamma != 1.0 else {}),
             **({"decision": _plain(self.decision)} if self.decision else {}),
+            **({"answer": self.answer} if self.answer else {}),
             "versions": dict(self.versions),
         }
         save_model(path, content, *(pack_arrays(arrays) if arrays else (None,)))

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nbest.base.errors import FormatError, NbestError, listed, shown
+from nbest.base.errors import FormatError, NbestError, ParameterError, listed, shown
+from nbest.corpus.answers import OWN, answer_rule
 from nbest.features import FEATURES, check_recipe, restrict_recipes
 from nbest.features.paths import resolved
 from nbest.model.arrays import attach, unpack_weights
@@ -33,6 +34,7 @@ def loglinear_fields(path: str | Path, content: Mapping[str, Any], files: Sequen
         "seed": _seed(path, content.get("seed")),
         "gamma": _gamma(path, content.get("gamma", 1.0)),
         "decision": _decision(path, content),
+        "answer": _answer(path, content),
         "versions": {name: str(said) for name, said in _mapping(path, content, "versions").items()},
     }
 
@@ -117,6 +119,16 @@ def _gamma(path: str | Path, gamma: Any) -> float:
     if not is_number(gamma) or gamma < 0:
         raise FormatError(path, None, f"'gamma' must be a number >= 0, got {shown(gamma)}")
     return float(gamma)
+
+
+def _answer(path: str | Path, content: Mapping[str, Any]) -> str:
+    answer = _text(path, content, "answer")
+    if answer not in ("", OWN):
+        try:
+            answer_rule(answer)
+        except ParameterError as error:
+            raise FormatError(path, None, f"'answer': {error}") from None
+    return answer
 
 
 def _decision(path: str | Path, content: Mapping[str, Any]) -> dict[str, Any]:

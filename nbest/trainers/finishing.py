@@ -13,6 +13,7 @@ from nbest.base.mapped import room
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
+from nbest.corpus.answers import rule_of
 from nbest.corpus.contract import Corpus, signature_of
 from nbest.decisions.chosen import best_lists, score_of
 from nbest.features.recipes import with_recipes
@@ -65,6 +66,7 @@ def finished(
         scores_=scores,
         seed=getattr(trainer, "seed", None),
         gamma=decision_gamma(model, corpus if heldout is None else heldout),
+        answer=rule_of(corpus),
     )
 
 
