@@ -156,7 +156,7 @@ class Measure:
 
     def measured(self, corpus: C) -> C:
         """The lists with statistics of the metric, the forests with the metric."""
-        bare = isinstance(corpus, NBest) and corpus.texts is None and corpus.scored
+        bare = corpus.whole and corpus.texts is None and corpus.scored
         if bare and corpus.need_metric().name == self.metric.name:
             return corpus  # the file has the statistics, and no texts
         corpus = answered(corpus, self.answer)
