@@ -12,6 +12,12 @@ import pytest
 from nbest.base.errors import FormatError
 from nbest.formats import FORMATS, read
 
+OPENAI = '{"custom_id": "a", "response": {"choices": [{"text": "x", "logprobs": {"content": [{"logprob": %s}]}}]}}\n'
+OPENRLHF = '{"input": "q", "output": "a", "reward": %s}\n'
+WHISPER = '{"id": "u", "nbest": [{"text": "a", "f": %s}]}\n'
+CTRANSLATE2 = '{"hypotheses": [["a"]], "scores": [%s]}\n'
+LM_EVAL = '{"doc_id": %s, "resps": [[["%s", "False"]]], "arguments": [["q", " a"]]}\n'
+
 # for each format: two good lines or so, then one with this value; the line it is on; what the value is called
 VALUES: dict[str, tuple[Callable[[str], str], int, str]] = {
     "jsonl": (
@@ -24,6 +30,15 @@ VALUES: dict[str, tuple[Callable[[str], str], int, str]] = {
     "nemo": (lambda v: f"a\t-1\nb\t{v}\n", 2, "the score"),
     "wenet": (lambda v: f"wav u\ncandidate 1 a\ncandidate {v} b\n", 3, "the score"),
     "mlm-scoring": (lambda v: f'{{\n"u": {{}},\n"v": {{"hyp_1": {{"text": "a", "score": {v}}}}}\n}}\n', 3, ""),
+    "openai": (
+        lambda v: f"{OPENAI % -1}{OPENAI % v}",
+        2,
+        "",
+    ),
+    "openrlhf": (lambda v: f"{OPENRLHF % 1}{OPENRLHF % v}", 2, ""),
+    "whisper": (lambda v: f"{WHISPER % 1}{WHISPER % v}", 2, ""),
+    "ctranslate2": (lambda v: f"{CTRANSLATE2 % 1}{CTRANSLATE2 % v}", 2, ""),
+    "lm-eval": (lambda v: f"{LM_EVAL % (0, -1)}{LM_EVAL % (1, v)}", 2, "a log-probability"),
 }
 NOT_NUMBERS = ["nan", "NaN", "inf", "-Infinity", "1e999", "1_000", "\u0661", "0x10", "1,5", "one", "1e", "+-1"]
 
@@ -90,11 +105,17 @@ MISSING = {
     "moses": ("0 ||| a ||| f= 1 g= 1\n0 ||| a ||| f= 1 g= 1\n0 ||| a ||| g= 1\n", 3),
     "fairseq": ("H-0\t1\ta\nP-0\t1\nH-1\t1\ta\n", 3),
     "mlm-scoring": ('{"u": {"hyp_1": {"text": "", "f": 1}},\n"v": {"hyp_1": {"text": ""}}}', 2),
+    "openai": (OPENAI % -1 + OPENAI.replace('{"content": [{"logprob": %s}]}', "null"), 2),
+    "openrlhf": (OPENRLHF % 1 + '{"input": "q", "output": "a"}\n', 2),
+    "whisper": (WHISPER % 1 + '{"id": "v", "nbest": [{"text": "a", "g": 1}]}\n', 2),
+    "ctranslate2": (CTRANSLATE2 % 1 + '{"hypotheses": [["a"]]}\n', 2),
 }
 TWICE = {
     "jsonl": ('{"hypotheses": []}\n{"hypotheses": [{"features": {"f": 1, "f": 1}}]}\n', 2),
     "moses": ("0 ||| a ||| f= 1\n0 ||| a ||| f= 1 f= 1\n", 2),
     "mlm-scoring": ('{"u": {},\n"v": {"hyp_1": {"text": "", "f": 1, "f": 2}}}', 2),
+    "openrlhf": (OPENRLHF % 1 + OPENRLHF % '1, "reward": 2', 2),
+    "whisper": (WHISPER % 1 + WHISPER % '1, "f": 2', 2),
 }
 
 

@@ -239,7 +239,9 @@ def test_no_damage_of_archives_gets_through(tmp_path: Path) -> None:
 
 def test_samples_of_lm_eval() -> None:
     path = FIXTURES / "lm-eval.jsonl"
-    with pytest.warns(FormatWarning, match="samples of filter 'score-first'; filter= names another one: 'majority'"):
+    with pytest.warns(
+        FormatWarning, match="samples of filter 'score-first'; filter= names another one: 'answers', 'majority'"
+    ):
         corpus = read(path)
     assert corpus.ids == ("0", "1")
     assert corpus.sources == ("2 + 3?", "größer: 7 oder 8?")
@@ -247,7 +249,10 @@ def test_samples_of_lm_eval() -> None:
     assert lists(corpus) == [["I say 4", "I say 5", "I say 6"], ["I say 7", "I say 8", "I say 4"]]
     assert (corpus.gains, corpus.answers) == (None, None)  # of what the filter chose
     assert lists(read(path, filter="majority")) == lists(corpus)
-    with pytest.raises(FormatError, match="no filter 'other' in it; it has 'score-first', 'majority'"):
+    every = read(path, filter="answers")
+    assert list(every.answers or []) == ["4", "5", "6", "7", "8", "4"]
+    assert every.gains is None  # the metric is the mean over the answers
+    with pytest.raises(FormatError, match="no filter 'other' in it; it has 'score-first', 'answers', 'majority'"):
         read(path, filter="other")
 
 

@@ -18,6 +18,7 @@ from nbest.formats.lists.chat import content_text, last_question, token_features
 
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's grades: correct, partly, incorrect, no answer."""
+_KEYS = ("id", "epoch", "input", "target", "output", "scores", "error")
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
@@ -80,7 +81,8 @@ class _Sample:
 
     def __init__(self, path: str | Path, line: int, value: Any) -> None:
         self.path, self.line = path, line
-        self.entry = need(path, line, "a sample", value, dict)
+        sample = need(path, line, "a sample", value, dict)  # its events, which are long, are let go
+        self.entry = {key: sample[key] for key in _KEYS if key in sample}
         name, epoch = self.entry.get("id"), self.entry.get("epoch", 1)
         if type(name) not in (str, int):
             raise FormatError(path, line, f'"id" of a sample must be a string or an integer, got {kind(name)}')
