@@ -12,6 +12,7 @@ from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
 from nbest.decisions.chosen import first_score, oracle_score, score_of
 from nbest.evaluation.inspection import Inspection, inspect
+from nbest.evaluation.leftovers import leftover_findings
 from nbest.forests.posteriors import Posteriors, posteriors
 from nbest.forests.scale import forest_scale
 from nbest.model.loglinear import LogLinear
@@ -119,6 +120,8 @@ def _findings(forests: Forests, uniform: Posteriors) -> list[str]:
         found.append(f"{unused} edges ({share:.1f} %) are part of no derivation: they only cost time")
     if forests.symbols is None:
         found.append("the edges have no words: no metric of texts can be tuned")
+    known = {word for group in forests.references or () for text in group for word in text.split()}
+    found += leftover_findings(forests.vocabulary, sorted(known), called="words")
     return found
 
 

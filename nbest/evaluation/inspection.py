@@ -14,9 +14,11 @@ from nbest.corpus.kept import Kept
 from nbest.corpus.order import gaps
 from nbest.decisions import corpus_oracle_score, first, random_score
 from nbest.evaluation.findings import case_findings, label_findings_of, leaked_labels, looks_like_cost, oracle_like
+from nbest.evaluation.leftovers import leftover_findings, punctuation_findings
 from nbest.evaluation.overlap import shared_segments
 from nbest.evaluation.seen import Seen
 from nbest.metrics import External
+from nbest.metrics.normalise import NONE
 
 _RESIDUE = 1e-4  # a feature counts as a mixture when the others explain all but this share of its spread
 
@@ -72,6 +74,8 @@ def inspect_blocks(blocks: Iterable[NBest]) -> Inspection:
         features = tuple(_feature(seen, d, scale[d]) for d in range(len(seen.feature_names)))
         findings = [
             *_list_findings(seen),
+            *leftover_findings(seen.texts, seen.references),
+            *(punctuation_findings(seen.texts, seen.references) if _as_they_are(seen) else ()),
             *_feature_findings(seen.beginning, seen.feature_names, scale),
             *(_score_findings(seen, kept, features, scores) if scores else ()),
         ]
@@ -88,6 +92,11 @@ def inspect_blocks(blocks: Iterable[NBest]) -> Inspection:
         scores=scores,
         findings=tuple(findings),
     )
+
+
+def _as_they_are(seen: Seen) -> bool:
+    """Whether the metric compares texts, and does not normalise them."""
+    return getattr(seen.metric, "normalize", "") == NONE
 
 
 def _feature(seen: Seen, d: int, spread: float) -> Feature:

@@ -60,6 +60,8 @@ class Seen:
         self.ids = SegmentNumbers()
         self.distinct: int | None = 0
         self.unanswered = 0
+        self.texts: list[str] = []  # of the first 20,000 hypotheses
+        self.references: list[str] = []  # of their segments
         self.by_first: Floats | float = 0.0
         self._lengths = array("q")  # one piece of memory that grows: small arrays would stand between large ones
         self._spread: list[tuple[list[float], list[float]]] = []
@@ -74,6 +76,7 @@ class Seen:
         self._lengths.frombytes(block.lengths.tobytes())
         self.sparse_names.update(block.sparse_names)
         self._add_distinct(block)
+        self._add_texts(block)
         if block.answers is not None:
             self.unanswered += int((block.answers.starts == block.answers.ends).sum())
         self._add_columns(block)
@@ -91,6 +94,15 @@ class Seen:
         self._spread += [(sizes.tolist(), squares.tolist()) for sizes, squares in map(spread_within, block.shards())]
         for d, column in enumerate(self.columns):
             column.add(np.asarray(block.features[:, d], np.float64), block)
+
+    def _add_texts(self, block: NBest) -> None:
+        left = _ROWS - len(self.texts)
+        if block.texts is None or left <= 0:
+            return
+        self.texts += block.texts.take(slice(0, left))
+        if block.references is not None and block.answers is None:  # of answers nothing else is left
+            last = int(np.searchsorted(block.offsets, left))
+            self.references += [text for group in block.references[:last] for text in group]
 
     def _add_distinct(self, block: NBest) -> None:
         if block.texts is None:
