@@ -54,6 +54,9 @@ def chat(text: str | None, *logprobs: float, reason: str = "stop", **more: objec
     return {"index": 0, "message": message, "logprobs": told if logprobs else None, "finish_reason": reason}
 
 
+NO_TEXT = {"type": "refusal", "logprobs": [{"token": "No", "logprob": -1}]}
+
+
 def test_line_of_vllm(reading) -> None:
     corpus = reading("openai", VLLM)
     assert (corpus.ids, lists(corpus), columns(corpus)) == (("request-1",), [["Hello!"]], {"finished": [1.0]})
@@ -79,6 +82,25 @@ def test_completions_and_separator(reading) -> None:
         corpus = reading("openai", "".join(json.dumps(line) + "\n" for line in lines), separator="#")
     assert (corpus.ids, lists(corpus)) == (("q#1",), [["a", "b"]])
     assert columns(corpus) == {"logprob": [-1.5, -1.5], "tokens": [2, 2], "finished": [0, 0]}
+
+
+def test_responses(tmp_path: Path, reading) -> None:
+    """The newer API, as its reference has it."""
+    part = {
+        "type": "output_text",
+        "text": "It is 5.",
+        "annotations": [],
+        "logprobs": [{"token": "It", "logprob": -0.5}],
+    }
+    output = [{"type": "reasoning", "summary": []}, {"type": "message", "role": "assistant", "content": [part]}]
+    body = {"object": "response", "status": "completed", "output": output, "text": {"format": {"type": "text"}}}
+    cut = {**body, "status": "incomplete", "output": [{"type": "message", "content": [{"refusal": "No", **NO_TEXT}]}]}
+    lines = [batch_line(name, response={"status_code": 200, "body": each}) for name, each in (("a", body), ("b", cut))]
+    asked = tmp_path / "asked.jsonl"
+    asked.write_text('{"custom_id": "a", "body": {"input": "2 + 3?"}}\n{"custom_id": "b", "body": {"input": "so?"}}\n')
+    corpus = reading("openai", "".join(lines), inputs=asked)
+    assert (lists(corpus), corpus.sources) == ([["It is 5."], ["No"]], ("2 + 3?", "so?"))
+    assert columns(corpus) == {"logprob": [-0.5, -1], "tokens": [1, 1], "finished": [1, 0]}
 
 
 def test_tokens_without_probability_of_vllm(reading) -> None:

@@ -215,9 +215,16 @@ def test_numbers_that_are_missing(reading, complaint) -> None:
     assert columns(reading("whisper", contents, missing=0)) == {"confidence": [0.5, 0], "tokens": [1, 0]}
 
 
+OWN = [
+    '{"id": "u1", "hypotheses": [{"text": "a", "score": 1}]}',
+    '{"audio": "u1", "hypotheses": [{"text": "a", "features": {"f": 1}}]}',
+    '{"audio": "u1", "hypotheses": [{"text": "a"}]}',
+    '{"alternatives": 2, "hypotheses": [{"text": "a", "score": 1}]}',
+]
+
+
 def test_our_own_lines_are_our_own() -> None:
-    own = b'{"id": "u1", "hypotheses": [{"text": "a", "score": 1}]}\n'
-    assert sniff("-", own) == "jsonl"
+    assert [sniff("-", line.encode()) for line in OWN] == ["jsonl"] * len(OWN)
     assert sniff("-", next(iter(FORMATS["hyporadise"].example.values())).encode()) == "hyporadise"
 
 

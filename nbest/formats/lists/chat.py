@@ -19,8 +19,9 @@ def content_text(path: str | Path, line: int, content: Any) -> str:
         return ""
     if not isinstance(content, list):
         return str(need(path, line, "the content of a message", content, str))
-    parts = [need(path, line, "a part of a message", part, dict).get("text") for part in content]
-    return "".join(need(path, line, "the text of a message", text, str) for text in parts if text is not None)
+    parts = [need(path, line, "a part of a message", part, dict) for part in content]
+    texts = [part.get("text", part.get("refusal")) for part in parts]
+    return "".join(need(path, line, "the text of a message", text, str) for text in texts if text is not None)
 
 
 def last_question(path: str | Path, line: int, messages: list[Any]) -> str:
@@ -28,6 +29,17 @@ def last_question(path: str | Path, line: int, messages: list[Any]) -> str:
     given = [need(path, line, "a message", message, dict) for message in messages]
     asked = [message for message in given if message.get("role") == "user"] or given
     return content_text(path, line, asked[-1].get("content")) if asked else ""
+
+
+def choice_of_response(path: str | Path, line: int, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What the newer API of OpenAI (`/v1/responses`) answers, as a choice: the messages of its output."""
+    output = [need(path, line, "an item of the output", item, dict) for item in body["output"]]
+    given = [item.get("content") for item in output if item.get("type") == "message"]
+    parts = [part for content in given for part in need(path, line, "the content of a message", content, list)]
+    told = [need(path, line, "a part of a message", part, dict).get("logprobs") or [] for part in parts]
+    tokens = [token for logprobs in told for token in need(path, line, '"logprobs"', logprobs, list)]
+    reason = "stop" if body.get("status") == "completed" else body.get("status")
+    return {"message": {"content": parts}, "logprobs": {"content": tokens} if tokens else None, "finish_reason": reason}
 
 
 def token_features(path: str | Path, line: int, logprobs: Any) -> tuple[dict[str, float], int]:

@@ -14,7 +14,7 @@ from nbest.corpus import NBest
 from nbest.formats.json_text import json_lines, kind, need, top_keys
 from nbest.formats.lists.base import Format
 from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.chat import content_text, last_question, token_features
+from nbest.formats.lists.chat import choice_of_response, content_text, last_question, token_features
 
 
 def read_openai(
@@ -65,11 +65,17 @@ class _Reading:
         self.requests += 1
         self.builder.segment(name, line=line)
         body = self._body(line, entry)
-        choices = None if body is None else need(self.path, line, '"choices"', body.get("choices"), list)
+        choices = None if body is None else self._choices(line, body)
         if body is not None and not choices:
             self.failures.append((line, "no choices"))
         for choice in choices or ():
             self._hypothesis(line, name, need(self.path, line, "a choice", choice, dict))
+
+    def _choices(self, line: int, body: dict[str, Any]) -> list[Any]:
+        if "choices" not in body:
+            return [choice_of_response(self.path, line, body)]
+        choices: list[Any] = need(self.path, line, '"choices"', body["choices"], list)
+        return choices
 
     def _name(self, path: str | Path, line: int, entry: dict[str, Any]) -> str:
         name = entry.get("custom_id")
@@ -92,7 +98,7 @@ class _Reading:
             self.failures.append((line, str(told)))
             return None
         for place in (response.get("body"), response, entry):
-            if isinstance(place, dict) and "choices" in place:
+            if isinstance(place, dict) and ("choices" in place or isinstance(place.get("output"), list)):
                 return place
         raise FormatError(self.path, line, 'no "choices" in the response')
 
@@ -122,9 +128,10 @@ class _Reading:
 
 def _question(path: str | Path, line: int, body: dict[str, Any]) -> str:
     """What was asked: the last message of the user, or the prompt."""
-    if body.get("messages") is not None:
-        return last_question(path, line, need(path, line, '"messages"', body["messages"], list))
-    return str(need(path, line, '"prompt"', body.get("prompt"), str))
+    for key in ("messages", "input"):
+        if isinstance(body.get(key), list):
+            return last_question(path, line, body[key])
+    return str(need(path, line, '"prompt"', body.get("prompt", body.get("input")), str))
 
 
 def _sniff(path: Path, head: bytes) -> bool:

@@ -22,6 +22,7 @@ _IDS = ("id", "utt", "utt_id", "audio", "audio_filepath", "audio_path", "wav", "
 _LISTS = ("nbest", "n_best", "alternatives", "hypotheses")
 _TEXTS = ("text", "transcript", "transcription", "sentence", "hypothesis", "lexical", "display")
 _REFERENCES = ("reference", "ref", "target")
+_NUMBERED = re.compile(rb'"hypotheses"\s*:\s*\[\s*\{[^{}\[\]]*"\s*:\s*-?[0-9]')
 _MEANS = ("compression_ratio", "no_speech_prob", "temperature")
 
 
@@ -160,8 +161,11 @@ def _of_alternative(path: str | Path, line: int, given: Any) -> tuple[str, dict[
 def _sniff(path: Path, head: bytes) -> bool:
     keys = {key.lower() for key in top_keys(head)}
     whisper = {"text", "segments"} <= keys and re.search(rb'"segments"\s*:\s*\[', head) is not None
-    named = "hypotheses" in keys and not keys.isdisjoint(_IDS[1:]) and "id" not in keys
-    return whisper or named or not keys.isdisjoint(_LISTS[:3])
+    if (
+        "hypotheses" in keys
+    ):  # our own lines, unless they call the segment otherwise and have numbers where we have none
+        return "id" not in keys and not keys.isdisjoint(_IDS[1:]) and _NUMBERED.search(head) is not None
+    return whisper or not keys.isdisjoint(_LISTS[:3])
 
 
 FORMAT = Format(
