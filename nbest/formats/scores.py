@@ -104,7 +104,7 @@ def _index_column(table: CellTable, text_name: str | None) -> str | None:
 
 def _whole(table: CellTable, name: str) -> Ints:
     values = table.numbers(name)
-    wrong = ~(values == np.floor(values)) | (values < 0)
+    wrong = ~(values == np.floor(values)) | (values < 0) | (values > 2**53)
     if wrong.any():
         row = int(np.argmax(wrong))
         table.complain(row, f"{name!r} must be a whole number, 0 or more, got {table.column(name)[row]!r}")

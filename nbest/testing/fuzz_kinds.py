@@ -21,7 +21,9 @@ from nbest.corpus import Texts
 from nbest.decisions.chosen import best_lists
 from nbest.features import apply_recipes, fit_recipes
 from nbest.formats.conllu import read_conllu, sentence_of, write_conllu
+from nbest.formats.joining import join_scores
 from nbest.formats.moses_weights import write_moses_weights
+from nbest.formats.records import from_records
 from nbest.formats.references import read_references
 from nbest.lm.estimate import KneserNey
 from nbest.lm.file import load_lm, save_lm
@@ -148,6 +150,39 @@ def _read_references(path: Path) -> None:
         raise wrong[0]
 
 
+_LISTS = {"u": ("a b", "c"), "v": ('say "no"',), "w": ("x", "y", "z")}
+
+
+def _make_scores(folder: Path) -> Targets:
+    rows = [(name, k, text, 0.5 * k - 1) for name, texts in _LISTS.items() for k, text in enumerate(texts)]
+    contents = {
+        "index.csv": "id,index,qe,ok\n" + "".join(f"{name},{k},{v},{k < 1}\n" for name, k, _, v in rows),
+        "text.tsv": "id\ttext\tqe\n" + "".join(f"{name}\t{text}\t{v}\n" for name, _, text, v in rows),
+        "quoted.csv": 'id,text,qe\nu,"a b",1\nu,c,2\nv,"say ""no""",3\nw,x,1\nw,"y",2\nw,"z",\n',
+        "order.tsv": "".join(f"{name}\t{v}\n" for name, _, _, v in rows),
+        "plain.txt": "".join(f"{v}\n" for *_, v in rows),
+        "rows.jsonl": "".join(json.dumps({"id": n, "hyp": k, "qe": v, "no": None}) + "\n" for n, k, _, v in rows),
+        "list.json": json.dumps([{"id": n, "text": text, "qe": v} for n, _, text, v in rows], indent=1),
+        "QE.seg.score": "A\t1\nA\t-2.5\nB\t3\nB\tNone\n",
+    }
+    folder.mkdir(parents=True)
+    for name, text in contents.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return {folder / name: folder / name for name in contents}
+
+
+def _read_scores(path: Path) -> None:
+    systems = path.name.startswith("QE")
+    texts = {"0": ("a", "b"), "1": ("c", "d")} if systems else _LISTS
+    lists = from_records([{"id": name, "text": text} for name, each in texts.items() for text in each])
+    joined = join_scores(lists, path, missing="flag")
+    assert joined.hypotheses == lists.hypotheses
+    assert np.isfinite(joined.features).all()
+    assert set(joined.feature_names[len(joined.feature_names) // 2 :]) == {
+        f"{name}_missing" for name in joined.feature_names[: len(joined.feature_names) // 2]
+    }
+
+
 def _make_treebanks(folder: Path) -> Targets:
     folder.mkdir(parents=True)
     path = folder / "trees.conllu"
@@ -187,7 +222,8 @@ def _make_models(folder: Path) -> Targets:
         model.save(place / "model.json")
         targets |= dict.fromkeys(place.iterdir(), place / "model.json")
     write_moses_weights(folder / "moses.ini", {"first": 0.5, "second": 0.1, "third": 0.2})
-    return targets | {folder / "moses.ini": folder / "moses.ini"}
+    (folder / "run1.dense").write_text("first= 0.5\nsecond= 0.25\nthird= 0.125\n")
+    return targets | {folder / name: folder / name for name in ("moses.ini", "run1.dense")}
 
 
 def _read_model(path: Path) -> None:
@@ -245,6 +281,7 @@ KINDS: dict[str, Kind] = {
     "forests": Kind(_make_forests, _read_corpus, 45),
     "stores": Kind(make_stores, _use_store, 12, reseal_stores),
     "references": Kind(_make_references, _read_references, 12),
+    "scores": Kind(_make_scores, _read_scores, 12),
     "treebanks": Kind(_make_treebanks, _read_treebank, 12),
     "models": Kind(_make_models, _read_model, 24, _reseal_model),
     "language models": Kind(_make_lms, _read_lm, 16, reseal),
