@@ -32,19 +32,17 @@ class AddLm(c.ReaderOption, c.ThreadsOption, c.Quiet):
 
     def run(self) -> None:
         """Add the columns, write the lists."""
-        from nbest.base.errors import ParameterError
         from nbest.base.unpacking import need_rereadable
         from nbest.cli.console import Console
         from nbest.cli.loading import Source, files_of_options, read_lists, reader_options
-        from nbest.cli.targets import refuse_overwriting, written
+        from nbest.cli.targets import need_columns, refuse_overwriting, written
         from nbest.features.lm import add_lm
-        from nbest.formats import FOREST_FORMATS, format_of_target, write
+        from nbest.formats import format_of_target, write
         from nbest.lm.file import load_lm
 
         console = Console(quiet=self.quiet)
         wanted = format_of_target(self.output, self.target_format)
-        if wanted in FOREST_FORMATS:
-            raise ParameterError(f"{self.output}: {wanted} holds forests, and this command writes lists")
+        need_columns(self.output, wanted)
         refuse_overwriting(written(self.output, wanted), [self.lists, self.lm, files_of_options(self.option)])
         need_rereadable(self.lm, "a language model is read more than once")
         corpus = read_lists(

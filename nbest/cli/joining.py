@@ -6,9 +6,9 @@ from nbest.base.errors import FormatError, ParameterError
 from nbest.cli.console import Console
 from nbest.cli.features import Join
 from nbest.cli.loading import Source, files_of_options, read_lists, reader_options
-from nbest.cli.targets import refuse_overwriting, written
+from nbest.cli.targets import need_columns, refuse_overwriting, written
 from nbest.corpus import NBest
-from nbest.formats import FOREST_FORMATS, format_of_target, write
+from nbest.formats import format_of_target, write
 from nbest.formats.joining import join_labels, join_scores, key_of
 from nbest.formats.scores import ScoreTable, read_scores
 
@@ -24,8 +24,7 @@ def run(call: Join) -> None:
     """Join, write, say by what the rows were matched."""
     console = Console(quiet=call.quiet)
     wanted = format_of_target(call.output, call.target_format)
-    if wanted in FOREST_FORMATS:
-        raise ParameterError(f"{call.output}: {wanted} holds forests, and this command writes lists")
+    need_columns(call.output, wanted)
     if [call.lists, *call.scores].count("-") > 1:
         raise ParameterError("only one input can come from standard input (-)")
     refuse_overwriting(written(call.output, wanted), [call.lists, call.scores, files_of_options(call.option)])

@@ -29,6 +29,16 @@ def refuse_overwriting(outputs: Sequence[Paths], inputs: Sequence[Paths]) -> Non
                 raise ParameterError(f"the output {output} {clash} {given}, which is read; name another output")
 
 
+def need_columns(output: str, wanted: str | None) -> None:
+    """Refuse, before any work, to write lists with added features in a format that keeps none of them."""
+    if wanted in FOREST_FORMATS:
+        raise ParameterError(f"{output}: {wanted} holds forests, and this command writes lists")
+    format = None if wanted is None else FORMATS[wanted]
+    if format is not None and format.write is not None and "features" not in format.keeps:
+        tabs = "; for a table with tabs say --to csv" if output.endswith(".tsv") else ""
+        raise ParameterError(f"{output}: format {wanted} does not keep all features; write .jsonl or .csv{tabs}")
+
+
 def _flat(paths: Sequence[Paths]) -> list[str]:
     several = [[path] if isinstance(path, str) else list(path or ()) for path in paths]
     return [path for part in several for path in part if path != "-" and "\0" not in path]

@@ -51,6 +51,15 @@ def test_refused(run: Run, folder: Path, table: Path) -> None:
     assert "--columns names none" in run("features", "join", "dev.nbest", "reward.csv", "--columns", ",", "-o", "x").err
 
 
+def test_columns_are_not_lost(run: Run, folder: Path, table: Path) -> None:
+    done = run("features", "join", "dev.nbest", "reward.csv", "-o", "out.tsv")
+    assert done.code == 2
+    assert "out.tsv: format nemo does not keep all features; write .jsonl or .csv; for a table with tabs" in done.err
+    assert run("features", "join", "dev.nbest", "reward.csv", "-o", "out.tsv", "--to", "csv").code == 0
+    assert nbest.read(folder / "out.tsv").feature_names[-2:] == ("rm", "cost")
+    assert run("features", "join", "dev.nbest", "reward.csv", "-o", "out.forests.jsonl").code == 2
+
+
 def test_a_table_as_a_metric(run: Run, folder: Path, table: Path) -> None:
     given = ("dev.nbest", "--metric", "external", "--scores", "reward.csv")
     assert "several columns of numbers; say which: rm, cost" in run("inspect", *given).err

@@ -134,6 +134,10 @@ def test_refused(tmp_path: Path, kind: str) -> None:
         ('{"id": "v", "text": ["a"], "f": 1}', "'text' must be a string or an integer, got a list"),
         ('{"id": "v", "text": "a", "f": NaN}', "NaN is not a number in JSON"),
         ('{"id": "v", "id": "v", "text": "a", "f": 1}', "'id' is named twice"),
+        ('{"id": "v", "text": "a", "f": 1, "features": {"g": 1}}', "feature 'g' is missing; every hypothesis needs it"),
+        ('{"id": "v", "text": "a", "f": 1, "features": {"g": "x"}}', "feature 'g' must be a finite number"),
+        ('{"id": "v", "text": "a", "f": 1, "ref": "r"}', "segment 'u' has no references while others have"),
+        ('{"id": "v", "text": "a", "f": 1, "ref": ["r", 1]}', "'ref' must be strings"),
         ("[1]", "a row must be an object"),
         ("", "a blank line between rows"),
     ],
@@ -143,7 +147,23 @@ def test_json_refused(tmp_path: Path, row: str, message: str) -> None:
     file.write_text(f'{{"id": "u", "text": "a", "f": 1}}\n{row}\n{{"id": "w", "text": "a", "f": 1}}\n')
     with pytest.raises(FormatError) as caught:
         read(file, "rows")
-    assert str(caught.value).startswith(f"{file}:2: {message}")
+    line = 1 if message.startswith(("feature 'g' is", "segment 'u'")) else 2  # the first row that lacks it
+    assert str(caught.value).startswith(f"{file}:{line}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('"features": {"f": 1}', "feature 'f' is there twice: in 'features', and beside it"),
+        ('"sparse": {"f": 1}', "feature 'f' is both dense and sparse"),
+    ],
+)
+def test_one_name_one_feature(tmp_path: Path, more: str, message: str) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(f'{{"id": "u", "text": "a", "f": 1, {more}}}\n')
+    with pytest.raises(FormatError) as caught:
+        read(file)
+    assert str(caught.value) == f"{file}: {message}"
 
 
 def test_a_tsv_is_no_nemo_manifest(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ import numpy as np
 
 from nbest.base.errors import FormatError
 from nbest.base.types import Floats, Ints
-from nbest.corpus import NBest
+from nbest.compute import segments
+from nbest.corpus import NBest, Texts
+from nbest.corpus.order import in_order
 from nbest.formats.lists.base import Format, head_lines
-from nbest.formats.lists.builder import Builder
 from nbest.formats.lists.jsonl import check_keys, numbers_of
 from nbest.formats.lists.rows_writer import write_csv
 from nbest.formats.scores import IDS, TEXTS, text_column
@@ -124,35 +125,70 @@ class _Columns:
 
 
 def _lists(table: CellTable, columns: _Columns, names: tuple[str, ...]) -> NBest:
-    features = np.stack([_complete(table, name) for name in names], axis=1) if names else np.empty((len(table), 0))
+    dense = {name: _complete(table, name) for name in names} | _nested(table, "features", names)
     gains = None if columns.gain is None else _complete(table, columns.gain)
     texts = None if columns.text is None else _texts(table, columns.text)
-    answers = [None] * len(table) if columns.answer is None else table.column(columns.answer)
     ids = table.strings(columns.id)
     if "" in ids:
         table.complain(ids.index(""), f"{columns.id!r} is empty")
-    builder, segments, more = Builder(table.path), _Segments(table, columns), _Nested(table)
-    order = _order(table, columns, ids)
-    for row in order.tolist():
-        line, name = table.lines[row], ids[row]
-        segments.add(row, name)
-        builder.segment(name, line=line)
-        own, sparse = more.of(row)
-        builder.hypothesis(
-            name,
-            None if texts is None else texts[row],
-            dict(zip(names, features[row].tolist(), strict=True)) | own,
-            line,
-            sparse,
-            gain=None if gains is None else float(gains[row]),
-            answer=None if answers[row] is None else str(answers[row]),
-        )
-    segments.tell(builder)
-    corpus = builder.build()
-    if columns.index is None:
-        return corpus
-    rows = order if corpus.positions is None else order[corpus.positions]
-    return replace(corpus, positions=None if (np.diff(rows) == 1).all() else rows)
+    segment_names = in_order(dict.fromkeys(ids))
+    places = {name: i for i, name in enumerate(segment_names)}
+    owners = np.array([places[name] for name in ids], np.int64)
+    place = np.arange(len(ids)) if columns.index is None else _complete(table, columns.index)
+    rows = np.lexsort((place, owners))
+    features = np.stack(list(dense.values()), axis=1) if dense else np.empty((len(ids), 0))
+    sparse, sparse_names = _sparse(table, tuple(dense))
+    return NBest(
+        offsets=segments.offsets_of(np.bincount(owners, minlength=len(places))),
+        features=features[rows],
+        feature_names=tuple(dense),
+        ids=tuple(segment_names),
+        texts=None if texts is None else Texts.of(texts).take(rows),
+        gains=None if gains is None else gains[rows],
+        answers=None if columns.answer is None else Texts.of(table.strings(columns.answer)).take(rows),
+        sparse=None if sparse is None else sparse[rows],
+        sparse_names=sparse_names,
+        positions=None if (np.diff(rows) == 1).all() else rows,
+        **_Segments(table, columns, segment_names).read(owners),
+    )
+
+
+def _nested(table: CellTable, key: str, known: tuple[str, ...]) -> dict[str, Floats]:
+    """[R] columns of numbers that lie in objects of their own, as in the hypotheses of `jsonl`."""
+    rows = _objects(table, key)
+    found = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        if name in known:
+            raise FormatError(table.path, None, f"feature {name!r} is there twice: in {key!r}, and beside it")
+        missing = next((at for at, row in enumerate(rows) if name not in row), None)
+        if missing is not None:
+            table.complain(missing, f"feature {name!r} is missing; every hypothesis needs it")
+        found[name] = np.array([row[name] for row in rows])
+    return found
+
+
+def _objects(table: CellTable, key: str) -> list[dict[str, float]]:
+    """R objects of numbers, or none at all where no cell of a column is one."""
+    cells = table.column(key) if key in table.names else ()
+    if not any(isinstance(cell, dict) for cell in cells):
+        return []
+    return [numbers_of(table.path, line, key, cell) for line, cell in zip(table.lines, cells, strict=True)]
+
+
+def _sparse(table: CellTable, dense: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+    """The matrix of sparse features in objects of their own, and their names."""
+    objects = _objects(table, "sparse")
+    names = {name: k for k, name in enumerate(dict.fromkeys(name for row in objects for name in row))}
+    both = next((name for name in names if name in dense), None)
+    if both is not None:
+        raise FormatError(table.path, None, f"feature {both!r} is both dense and sparse")
+    if not names:
+        return None, ()
+    from scipy.sparse import coo_array
+
+    entries = [(at, names[name], value) for at, row in enumerate(objects) for name, value in row.items()]
+    rows, own, values = zip(*entries, strict=True)
+    return coo_array((np.array(values), (rows, own)), shape=(len(table), len(names))).tocsr(), tuple(names)
 
 
 def _complete(table: CellTable, name: str) -> Floats:
@@ -172,79 +208,62 @@ def _texts(table: CellTable, name: str) -> list[str]:
     return table.strings(name)
 
 
-def _order(table: CellTable, columns: _Columns, ids: list[str]) -> Ints:
-    """The rows as they are, or those of each segment by their index."""
-    if columns.index is None:
-        return np.arange(len(table))
-    places = {name: i for i, name in enumerate(dict.fromkeys(ids))}
-    return np.lexsort((_complete(table, columns.index), np.array([places[name] for name in ids])))
-
-
 @dataclass
 class _Segments:
     """What rows say of their segments: all the same, or nothing."""
 
     table: CellTable
     columns: _Columns
-    known: dict[str, dict[str, tuple[str, int]]] = field(default_factory=dict)  # by segment and column: text and row
-    lists: dict[str, Sequence[str]] = field(default_factory=dict)  # references that are lists
+    names: list[str]
 
-    def __post_init__(self) -> None:
-        given = (self.columns.source, self.columns.group, *self.columns.references)
-        self._cells = {name: self.table.column(name) for name in given if name is not None}
+    def read(self, owners: Ints) -> dict[str, Any]:
+        """Sources, groups and references, each for all segments or for none."""
+        own = self.columns
+        found = {name: self._values(name, owners) for name in (own.source, own.group, *own.references) if name}
+        groups = [value or None for value in found[own.group]] if own.group else []
+        columns = [found[name] for name in own.references]
+        references = [self._joined([column[i] for column in columns]) for i in range(len(self.names))]
+        return {
+            "sources": self._complete(found[own.source] if own.source else [], owners, "source"),
+            "groups": self._complete(groups, owners, "group"),
+            "references": self._complete(references if columns else [], owners, "references"),
+        }
 
-    def add(self, row: int, segment: str) -> None:
-        """Those of a row."""
-        own = self.known.setdefault(segment, {})
-        for name, cells in self._cells.items():
-            cell = cells[row]
+    def _values(self, name: str, owners: Ints) -> list[Any]:
+        """N cells of a column, None where there is none; an empty one says nothing where another row has one."""
+        values: list[Any] = [None] * len(self.names)
+        rows = [0] * len(self.names)
+        for row, (i, cell) in enumerate(zip(owners.tolist(), self.table.column(name), strict=True)):
             if cell is None:
                 continue
-            if isinstance(cell, list) and name in self.columns.references:
-                self._add_list(row, segment, cell)
-                continue
-            value = self.table.text_of(row, name)
-            before = own.get(name)
-            if before is None or before[0] == "":  # an empty cell says nothing
-                own[name] = value, row
-            elif value not in ("", before[0]):
-                self._differs(row, name, before[1])
+            value = self._checked(row, name, cell)
+            if not values[i]:
+                values[i], rows[i] = value, row
+            elif value not in ("", values[i]):
+                where = f"{'row' if self.table.rows_only else 'line'} {self.table.lines[rows[i]]}"
+                self.table.complain(row, f"{name!r} differs from that of {where}, of the same segment")
+        return values
 
-    def _add_list(self, row: int, segment: str, cell: list[Any]) -> None:
+    def _checked(self, row: int, name: str, cell: Any) -> Any:
+        if not isinstance(cell, list) or name not in self.columns.references:
+            return cell if type(cell) is str else self.table.text_of(row, name)
         if not all(isinstance(each, str) for each in cell):
-            self.table.complain(row, "references must be strings")
-        if self.lists.setdefault(segment, cell) != cell:
-            self.table.complain(row, "references differ from those of the segment's rows before")
+            self.table.complain(row, f"{name!r} must be strings")
+        return tuple(cell)
 
-    def _differs(self, row: int, name: str, before: int) -> None:
-        what = f"{name!r} differs from that of line {self.table.lines[before]}, of the same segment"
-        self.table.complain(row, what)
+    def _joined(self, values: list[Any]) -> tuple[str, ...] | None:
+        """The references of a segment; empty ones after the first are none."""
+        flat = [each for value in values if value is not None for each in (value if type(value) is tuple else (value,))]
+        return (*flat[:1], *filter(None, flat[1:])) or None
 
-    def tell(self, builder: Builder) -> None:
-        """Give it to the builder."""
-        for segment, own in self.known.items():
-            values = {name: value for name, (value, _) in own.items()}
-            found = [values[name] for name in self.columns.references if name in values]
-            references = [*found[:1], *filter(None, found[1:]), *self.lists.get(segment, ())]
-            source = None if self.columns.source is None else values.get(self.columns.source)
-            group = None if self.columns.group is None else values.get(self.columns.group) or None
-            builder.segment(segment, references, source, group=group)
-
-
-class _Nested:
-    """Features in objects of their own, as in the hypotheses of `jsonl`."""
-
-    def __init__(self, table: CellTable) -> None:
-        self.table = table
-        self.cells = {name: table.column(name) for name in ("features", "sparse") if name in table.names}
-
-    def of(self, row: int) -> tuple[dict[str, float], dict[str, float]]:
-        """Dense and sparse ones of a row."""
-        found = {}
-        for name, cells in self.cells.items():
-            cell, line = cells[row], self.table.lines[row]
-            found[name] = numbers_of(self.table.path, line, name, cell) if isinstance(cell, dict) else {}
-        return found.get("features", {}), found.get("sparse", {})
+    def _complete(self, values: list[Any], owners: Ints, what: str) -> tuple[Any, ...] | None:
+        if all(value is None for value in values):
+            return None
+        if None in values:
+            i = values.index(None)
+            row = int(np.argmax(owners == i))
+            self.table.complain(row, f"segment {self.names[i]!r} has no {what} while others have")
+        return tuple(values)
 
 
 def _names_of_header(head: bytes) -> list[str]:
