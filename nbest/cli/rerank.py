@@ -25,6 +25,8 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
 
       nbest rerank test.nbest --model model.json --decision mbr --gain chrf -o out.txt
 
+      nbest rerank test.jsonl --model model.json --decision mbr --gain exact --answer last-number > out.txt
+
       nbest rerank kaldi/ --model model.json --ids -o out.tsv && nbest score out.tsv --refs text -m wer
 
       nbest rerank lattices/ --model model.json --decision consensus > out.txt
@@ -37,6 +39,9 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
         None, "1best, mbr, consensus, or first (of each list); default the model's own.", flags=("--decision", "-d")
     )
     gain: str | None = parameter(None, "What mbr measures: wer, bleu, chrf, ... (default: the model's metric).")
+    normalize: str | None = parameter(
+        None, "Normalise texts before mbr or consensus compare them: whisper, basic, ... (default: as in the model)."
+    )
     gamma: float | None = parameter(
         None, "Sharpness of mbr and consensus (default: the model's); large is 1best.", least=0.0
     )

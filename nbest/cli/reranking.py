@@ -17,9 +17,12 @@ from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus
+from nbest.corpus.metric import Metric
 from nbest.corpus.order import SegmentNumbers, first_number, gaps
-from nbest.decisions import DECISIONS, needs_model, takes
-from nbest.decisions.choose import Choice, choose, decision_of
+from nbest.decisions import BY_METRIC, DECISIONS, needs_model, takes
+from nbest.decisions.choose import Choice, choose, decision_of, gain_of
+from nbest.metrics import make_metric
+from nbest.metrics.normalise import OfTexts
 from nbest.model.blocks import BlockNames
 from nbest.model.loglinear import LogLinear, load
 
@@ -100,7 +103,21 @@ def _decision(call: Rerank, model: LogLinear, further: dict[str, str]) -> dict[s
         if value is not None and not takes(own["kind"], name):
             wanted = " or ".join(each for each in DECISIONS if takes(each, name))
             raise ParameterError(f"--{name} is for --decision {wanted}, not for {own['kind']}")
-    return own | {name: value for name, value in given.items() if value is not None}
+    own |= {name: value for name, value in given.items() if value is not None}
+    if call.normalize is not None:
+        own["gain"] = _normalised(own, model, call.normalize)
+    return own
+
+
+def _normalised(decision: dict[str, Any], model: LogLinear, how: str) -> Metric:
+    """What a decision measures, with texts normalised first."""
+    if not takes(decision["kind"], "gain"):
+        raise ParameterError(f"--normalize is for --decision mbr or consensus, not for {decision['kind']}")
+    gain = decision.get("gain", gain_of(model) if decision["kind"] in BY_METRIC else "bleu")
+    metric = make_metric(gain) if isinstance(gain, str) else gain
+    if not isinstance(metric, OfTexts):
+        raise ParameterError(f"metric {metric.name} has no --normalize")
+    return replace(metric, normalize=how)  # type: ignore[return-value]
 
 
 _EMPTY = "nbest score counts an empty line as an empty output, inspect, tune and compare leave such segments out"

@@ -100,6 +100,9 @@ class _Scoring:
         if call.answer is not None:
             rule = answer_rule(call.answer)
             texts = {path: [rule.answer(text) for text in mine] for path, mine in texts.items()}
+            for path, mine in texts.items():
+                if "" in mine:
+                    console.say(f"{path}: {mine.count('')} of {len(mine)} outputs have no answer")
             references = [[rule.of_reference(text) for text in group] for group in references]
         groups = None if call.groups is None else read_groups(call.groups, outputs)
         return cls(call, systems, texts, references, outputs=outputs, groups=groups)

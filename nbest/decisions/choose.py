@@ -11,11 +11,13 @@ from nbest.base.parameters import keywords_of
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus, need_corpus
+from nbest.corpus.metric import Metric
 from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
 from nbest.decisions.chosen import best_lists
-from nbest.metrics import METRICS
+from nbest.metrics import METRICS, make_metric
 from nbest.model.loglinear import LogLinear
 
+_NORM = "norm:"  # in signatures
 STRINGS = 1000
 """The best strings of a forest that a decision is among, if it looks at more than one."""
 
@@ -95,7 +97,7 @@ def choose(
     if lists.texts is None:
         raise CapabilityError("these lists carry no texts to choose from")
     if kind in BY_METRIC and model is not None:
-        options.setdefault("gain", _gain(model))
+        options.setdefault("gain", gain_of(model))
     return Choice(lists, decide(kind, model, lists, **options, forests=forests, progress=progress), model)
 
 
@@ -109,7 +111,9 @@ def _own(forests: Corpus) -> LogLinear:
     return LogLinear(forests.own_weights)
 
 
-def _gain(model: LogLinear) -> str:
-    """The name of the metric that the model was tuned for; bleu where it is none of texts."""
-    name = model.metric.split("|")[0].lower()
-    return name if name in METRICS and name != "external" else "bleu"
+def gain_of(model: LogLinear) -> Metric:
+    """The metric that the model was tuned for, with its normalisation of texts; bleu where it is none of texts."""
+    name, *said = model.metric.split("|")
+    name = name.lower() if name.lower() in METRICS and name.lower() != "external" else "bleu"
+    how = next((each.removeprefix(_NORM) for each in said if each.startswith(_NORM)), None)
+    return make_metric(name, **({} if how is None else {"normalize": how}))

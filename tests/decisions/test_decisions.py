@@ -14,6 +14,7 @@ from strategies import lists, text_lists
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts, dedupe
 from nbest.decisions import DECISIONS, corpus_oracle, mbr, one_best, oracle, random_score
+from nbest.decisions.choose import gain_of
 from nbest.metrics import BLEU, WER, make_metric
 from nbest.model.loglinear import LogLinear
 from nbest.testing import in_other_order, toy_lists
@@ -204,3 +205,10 @@ def test_mbr_tells_of_progress_and_refuses_nonsense():
     with pytest.raises(ParameterError, match="unknown metric 'blue'"):
         mbr(model, corpus, gain="blue")
     assert mbr(model, corpus, gain=BLEU(tokenize="none")).shape == (len(corpus),)
+
+
+def test_the_gain_of_a_model_is_its_metric_with_its_normalisation():
+    signature = WER(normalize="nfkc+lower").signature(1)
+    assert gain_of(LogLinear({}, metric=f"WER|{signature}")) == WER(normalize="nfkc+lower")
+    assert gain_of(LogLinear({}, metric=f"WER|{WER().signature(1)}")) == WER()
+    assert gain_of(LogLinear({}, metric="external|nrefs:1")) == gain_of(LogLinear({})) == BLEU()

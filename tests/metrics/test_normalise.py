@@ -200,3 +200,17 @@ def test_every_normaliser_is_at_rest_after_two():
         if name != "whisper":
             once = normaliser(name)(normaliser(name)(text))
             assert normaliser(name)(once) == once, name
+
+
+def test_rerank_compares_normalised_texts(tmp_path, capsys):
+    texts = ["b", "A!", "a", "A"]
+    hypotheses = [{"text": text, "features": {"s": -k / 10}} for k, text in enumerate(texts)]
+    (tmp_path / "l.jsonl").write_text(json.dumps({"id": "x", "hypotheses": hypotheses}) + "\n", encoding="utf-8")
+    (tmp_path / "m").write_text("s= 1\n", encoding="utf-8")
+    args = ["rerank", str(tmp_path / "l.jsonl"), "--model", str(tmp_path / "m"), "-d", "mbr", "--gain", "exact", "-q"]
+    assert main(args) == 0
+    assert capsys.readouterr().out == "b\n"
+    assert main([*args, "--normalize", "basic"]) == 0
+    assert capsys.readouterr().out == "A!\n"
+    assert main([*args[:4], "--normalize", "basic"]) == 2
+    assert "--normalize is for --decision mbr or consensus, not for 1best" in capsys.readouterr().err
