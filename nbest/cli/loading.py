@@ -53,7 +53,7 @@ def reader_options(given: Sequence[str] | None) -> dict[str, Any]:
             raise ParameterError(f"--option must be NAME=VALUE, got {pair!r}")
         if name in options:
             raise ParameterError(f"--option names {name!r} twice")
-        options[name] = value.split(",") if name == "features" else typed(value)
+        options[name] = typed(value)
     return options
 
 

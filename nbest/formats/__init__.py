@@ -253,13 +253,16 @@ def _by_suffix(family: Mapping[str, Any], path: str | Path, *, reading: bool = F
 
 
 def check_options(function: Any, name: str, given: dict[str, Any]) -> None:
-    """Complain of an option that the format does not have, or of a value of the wrong kind."""
+    """Complain of an option that the format does not have, or of a value of the wrong kind; names in one text, with
+    commas between them, become a list."""
     parameters = inspect.signature(function).parameters.values()
     known = {p.name: str(p.annotation) for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "data"}
     for option in given.keys() - {"data"}:
         if option not in known:
             hint = _known(list(known), option) if known else "it has none"
             raise ParameterError(f"format {name} has no option {option!r}; {hint}")
+        if "Sequence[str]" in known[option] and isinstance(given[option], str):
+            given[option] = given[option].split(",")  # names as the command line says them
         text_too = "str" in known[option].replace("Sequence[str]", "")
         kind = None if text_too else next((kind for kind in _KINDS if kind in known[option]), None)
         if kind is not None and given[option] is not None and not _KINDS[kind][1](given[option]):

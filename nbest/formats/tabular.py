@@ -259,8 +259,15 @@ def _arrow(path: str | Path, data: bytes) -> CellTable:
         else:
             table = pa.ipc.open_file(source).read_all()
         table.validate(full=True)
-        columns = tuple(column.to_pylist() for column in table.columns)
+        columns = tuple(_cells_of(column, pa) for column in table.columns)
     names = tuple(table.column_names)
     if len(set(names)) < len(names):
         raise FormatError(path, None, "two columns have the same name")
     return CellTable(str(path), names, columns, range(1, table.num_rows + 1), rows_only=True)
+
+
+def _cells_of(column: Any, pa: Any) -> list[Any]:
+    cells = column.to_pylist()
+    if not pa.types.is_map(column.type):
+        return cells
+    return [None if cell is None else dict(cell) for cell in cells]

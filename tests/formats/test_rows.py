@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nbest.base.errors import CapabilityError, FormatError, ParameterError
+from nbest.cli.main import main
 from nbest.corpus import NBest, Texts
 from nbest.formats import read, sniff, write
 
@@ -50,7 +51,7 @@ def test_options(tmp_path: Path) -> None:
     file = tmp_path / "x.csv"
     file.write_text("utterance,output,truth,truth2,speaker,ok,p,q,answer\nu,a,r,s,S,1,2,3,A\nu,b,r,s,S,0,4,5,\n")
     named = {"id": "utterance", "text": "output", "gain": "ok", "group": "speaker"}
-    corpus = read(file, **named, references=["truth", "truth2"], features=["q"])
+    corpus = read(file, **named, references="truth,truth2", features=["q"])
     assert corpus.ids == ("u",)
     assert list(corpus.texts or ()) == ["a", "b"]
     assert corpus.references == (("r", "s"),)
@@ -204,6 +205,30 @@ def test_writing(tmp_path: Path) -> None:
         write(NBest(**{**vars(broken), "offsets": np.array([0, 0, 1]), "ids": ("u", "v")}), tmp_path / "y.csv")
     with pytest.raises(CapabilityError, match="csv cannot hold a feature of the name 'id'"):
         write(NBest(**{**vars(broken), "feature_names": ("id",)}), tmp_path / "y.csv")
+
+
+def test_parquet_has_the_same_options(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rows = [
+        {"question": 2, "said": "b", "ok": True, "f": 1.5, "g": 1, "sparse": [("s", 1.0)]},
+        {"question": 1, "said": "a", "ok": False, "f": 2.5, "g": 2, "sparse": []},
+        {"question": 2, "said": "c", "ok": False, "f": 3.5, "g": 3, "sparse": [("t", 2.0)]},
+    ]
+    schema = {"question": pa.int64(), "said": pa.string(), "ok": pa.bool_(), "f": pa.float64(), "g": pa.int64()}
+    schema["sparse"] = pa.map_(pa.string(), pa.float64())
+    parquet.write_table(pa.Table.from_pylist(rows, pa.schema(list(schema.items()))), tmp_path / "x.parquet")
+    corpus = read(tmp_path / "x.parquet", id="question", text="said", gain="ok", features="f,g")
+    assert corpus.ids == ("1", "2")
+    assert list(corpus.texts or ()) == ["a", "b", "c"]
+    assert corpus.gains is not None
+    assert corpus.gains.tolist() == [0, 1, 0]
+    assert corpus.features.tolist() == [[2.5, 2], [1.5, 1], [3.5, 3]]
+    assert corpus.sparse_names == ("s", "t")
+    options = ("--option", "id=question", "--option", "text=said", "--option", "features=f")
+    assert main(["convert", str(tmp_path / "x.parquet"), str(tmp_path / "y.jsonl"), *options, "-q"]) == 0
+    assert read(tmp_path / "y.jsonl").feature_names == ("f",)
 
 
 def test_parquet_knows_the_same_names(tmp_path: Path) -> None:

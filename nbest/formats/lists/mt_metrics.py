@@ -45,11 +45,7 @@ def read_mt_metrics(
     outputs = sorted((root / _OUTPUTS / own).glob("*.txt"))
     if not outputs:
         raise FormatError(root / _OUTPUTS / own, None, "there are no outputs of systems (NAME.txt) in it")
-    return _TestSet(root, own, {file.stem: file for file in outputs}).lists(_names(metrics), gain, _names(systems))
-
-
-def _names(given: Sequence[str] | None) -> list[str] | None:
-    return given.split(",") if isinstance(given, str) else None if given is None else list(given)
+    return _TestSet(root, own, {file.stem: file for file in outputs}).lists(metrics, gain, systems)
 
 
 def _pair(root: Path, pair: str | None) -> str:
@@ -68,7 +64,7 @@ class _TestSet:
     pair: str
     outputs: dict[str, Path]
 
-    def lists(self, metrics: list[str] | None, gain: str | None, systems: list[str] | None) -> NBest:
+    def lists(self, metrics: Sequence[str] | None, gain: str | None, systems: Sequence[str] | None) -> NBest:
         documents = self._documents()
         references = {file.name.split(".")[-2]: file for file in self._files("references", ".*.txt")}
         chosen = self._systems(systems, references)
@@ -122,15 +118,15 @@ class _TestSet:
             raise FormatError(file, None, "the file is empty; expected a text a line")
         return lines
 
-    def _systems(self, wanted: list[str] | None, references: dict[str, Path]) -> list[str]:
+    def _systems(self, wanted: Sequence[str] | None, references: dict[str, Path]) -> list[str]:
         if wanted is None:
             return [name for name in self.outputs if name not in references] or list(self.outputs)
         odd = next((name for name in wanted if name not in self.outputs), None)
         if odd is not None or not wanted:
             raise ParameterError(f"there is no system {odd!r} for {self.pair}; known: {listed(self.outputs)}")
-        return wanted
+        return list(wanted)
 
-    def _metrics(self, wanted: list[str] | None) -> dict[str, Path]:
+    def _metrics(self, wanted: Sequence[str] | None) -> dict[str, Path]:
         """The files of metrics by the name of the feature."""
         folder = self.root / "metric-scores" / self.pair
         known = {file.name.removesuffix(SUFFIX): file for file in sorted(folder.glob(f"*{SUFFIX}"))}

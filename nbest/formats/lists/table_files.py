@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from nbest.base.inputs import Input, Progress
 from nbest.base.mapped import MappedFile, frozen
 from nbest.corpus import NBest
 from nbest.formats.lists.base import EVERYTHING, Format
-from nbest.formats.lists.lines import PIECE
+from nbest.formats.lists.lines import PIECE, OutOfStepError
+from nbest.formats.lists.rows import read_rows
 from nbest.formats.lists.table_writer import write_tables
 from nbest.formats.lists.tables import NEEDS, blocks_of, complaints, lists_of, need_arrow
 
@@ -37,12 +38,15 @@ def table_format(
     the rows that are looked at are in memory.
     """
 
-    def read(path: str | Path, *, data: bytes | None = None) -> NBest:
-        need_arrow(name)
+    def read(path: str | Path, data: bytes | None) -> NBest:
         return lists_of(path, pieces(path, _in_memory(path, read_bytes(path) if data is None else data, magic)))
 
-    def stream(path: str | Path, *, source: Input | None = None, progress: Progress | None = None) -> Iterator[NBest]:
+    def stream(
+        path: str | Path, *, source: Input | None = None, progress: Progress | None = None, **options: Any
+    ) -> Iterator[NBest]:
         need_arrow(name)
+        if options:
+            raise OutOfStepError
         if mapped and _is_plain(path, magic):
             with open(path, "rb") as file:
                 mapping = frozen(file.fileno())
@@ -67,7 +71,7 @@ def table_format(
 
     return Format(
         name=name,
-        read=read,
+        read=_with_options(name, read),
         write=write,
         stream=stream,
         write_blocks=write_blocks,
@@ -77,6 +81,29 @@ def table_format(
         keeps=EVERYTHING,
         **described,
     )
+
+
+def _with_options(name: str, plainly: Callable[[str | Path, bytes | None], NBest]) -> Callable[..., NBest]:
+    """A reader with the options of `read_rows`; with one of them, all rows are read at once, wherever they stand."""
+
+    def read(
+        path: str | Path,
+        *,
+        data: bytes | None = None,
+        id: str | None = None,
+        text: str | None = None,
+        gain: str | None = None,
+        references: Sequence[str] | None = None,
+        group: str | None = None,
+        features: Sequence[str] | None = None,
+    ) -> NBest:
+        need_arrow(name)
+        named = {"id": id, "text": text, "gain": gain, "references": references, "group": group, "features": features}
+        if all(value is None for value in named.values()):
+            return plainly(path, data)
+        return read_rows(path, data=data, **named)  # type: ignore[arg-type]
+
+    return read
 
 
 def _opened(path: str | Path, source: Input, magic: bytes) -> Any:
