@@ -166,11 +166,6 @@ def need_number(path: str | Path, line: int, what: str, value: Any) -> float:
     return float(value)
 
 
-def number_or_truth(path: str | Path, line: int, what: str, value: Any) -> float:
-    """`value` as a float; true is 1 and false is 0."""
-    return float(value) if isinstance(value, bool) else need_number(path, line, what, value)
-
-
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
 
 

@@ -65,6 +65,18 @@ def test_hyporadise(reading) -> None:
     assert corpus.lengths.tolist() == [3, 0]
 
 
+def test_hyporadise_as_published(reading, complaint) -> None:
+    """Some files of HyPoradise-v0 say the list again as `input1` and `input2`; those of WSJ have scores."""
+    again = '[{"input": ["a", "b", "a"], "output": "r", "input1": "a.", "input2": "b. a. "}]'
+    assert list(reading("hyporadise", again).texts) == ["a", "b"]
+    scored = '[{"input": ["a", "b", "a"], "output": "r", "score": [-0.25, -0.5, %s]}]'
+    corpus = reading("hyporadise", scored % -1)
+    assert corpus.feature_names == ("rank", "score")
+    assert corpus.features.tolist() == [[-1, -0.25], [-2, -0.5]]
+    assert complaint("hyporadise", scored % "-1, -2") == "input:1: 3 texts and 4 scores; every text needs its own"
+    assert complaint("hyporadise", scored % '"x"').startswith("input:1: a score must be a finite number")
+
+
 def test_hyporadise_numbered_inputs(reading) -> None:
     contents = '[{"input2": "b. c", "input1": "a", "input10": ["d"]}]'
     assert list(reading("hyporadise", contents).texts) == ["a", "b. c", "d"]

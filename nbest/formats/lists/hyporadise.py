@@ -1,4 +1,4 @@
-"""HyPoradise: one JSON list of `{"input": ["text", ...], "output": "reference"}`. No scores, no ids."""
+"""HyPoradise: one JSON list of `{"input": ["text", ...], "output": "reference"}`, now and then with "score". No ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from nbest.base.errors import FormatError
 from nbest.base.files import replacing
 from nbest.corpus import NBest
-from nbest.formats.json_text import entries, need
+from nbest.formats.json_text import entries, need, need_number
 from nbest.formats.lists.base import Format, need_texts, text_of
 from nbest.formats.lists.builder import Builder
 
@@ -20,9 +20,11 @@ _INPUT = re.compile(r"input([0-9]*)").fullmatch
 def read_hyporadise(path: str | Path, *, data: bytes | None = None, separator: str | None = None) -> NBest:
     """Read a list of inputs and outputs. Segments are called 0, 1, ...; the reference is `output`.
 
-    `input`, `input1`, `input2`, ... are taken in the order of their numbers; each is a list of texts or one text, which
-    `separator` cuts into several. These lists were padded to five with copies, so a text that was there before in its
-    list is dropped. The only feature is `rank`: -1 for the first, -2 for the second, and so on after dropping.
+    The hypotheses are the list `input`; where there is none, `input`, `input1`, `input2`, ... in the order of their
+    numbers, each a list of texts or one text, which `separator` cuts into several. (Beside a list, `input1` and
+    `input2` say the same again, all but the first in one text.) These lists were padded to five with copies, so a text
+    that was there before in its list is dropped. Features: `rank`, -1 for the first, -2 for the second, and so on after
+    dropping; and `score`, where the file has a list of them.
     """
     builder = Builder(path)
     for i, (line, _, value) in enumerate(entries(path, text_of(path, data), "[")):
@@ -31,12 +33,29 @@ def read_hyporadise(path: str | Path, *, data: bytes | None = None, separator: s
         if output is not None:
             need(path, line, '"output"', output, str)
         builder.segment(str(i), None if output is None else [output], line=line)
-        for k, text in enumerate(dict.fromkeys(_inputs(path, line, entry, separator))):
-            builder.hypothesis(str(i), text, {"rank": -1.0 - k}, line)
+        texts = _inputs(path, line, entry, separator)
+        scores = _scores(path, line, entry, len(texts))
+        first = dict[str, int]()
+        for at, text in enumerate(texts):
+            first.setdefault(text, at)
+        for k, (text, at) in enumerate(first.items()):
+            score = {} if scores is None else {"score": scores[at]}
+            builder.hypothesis(str(i), text, {"rank": -1.0 - k, **score}, line)
     return builder.build()
 
 
+def _scores(path: str | Path, line: int, entry: dict[str, Any], count: int) -> list[float] | None:
+    if entry.get("score") is None:
+        return None
+    given = need(path, line, '"score"', entry["score"], list)
+    if len(given) != count:
+        raise FormatError(path, line, f"{count} texts and {len(given)} scores; every text needs its own")
+    return [need_number(path, line, "a score", value) for value in given]
+
+
 def _inputs(path: str | Path, line: int, entry: dict[str, Any], separator: str | None) -> list[str]:
+    if isinstance(entry.get("input"), list):
+        entry = {"input": entry["input"]}
     keys = sorted((int(found[1] or 0), key) for key in entry if (found := _INPUT(key)) and len(key) < 10)
     if not keys:
         raise FormatError(path, line, 'the key "input" is missing')

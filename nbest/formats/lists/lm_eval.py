@@ -13,7 +13,7 @@ from typing import Any
 
 from nbest.base.errors import FormatError, FormatWarning, shown
 from nbest.corpus import NBest
-from nbest.formats.json_text import json_lines, kind, need, number_or_truth, top_keys
+from nbest.formats.json_text import json_lines, kind, need, need_number, top_keys
 from nbest.formats.lists.base import Format, number
 from nbest.formats.lists.builder import Builder
 
@@ -128,7 +128,7 @@ class _Document:
         values = value if isinstance(value, list) else [value]
         if len(values) != count or any(not isinstance(each, bool | int | float) for each in values):
             return [None] * count
-        return [number_or_truth(self.path, self.line, f"metric {shown(name)}", each) for each in values]
+        return [need_number(self.path, self.line, f"metric {shown(name)}", each) for each in values]
 
     def _answers(self, count: int) -> list[str | None]:
         """What the filter made of each hypothesis, where it left one each."""

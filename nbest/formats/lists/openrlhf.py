@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nbest.base.errors import FormatError
 from nbest.corpus import NBest
-from nbest.formats.json_text import json_lines, need, number_or_truth, top_keys
+from nbest.formats.json_text import json_lines, need, need_number, top_keys
 from nbest.formats.lists.base import Format
 from nbest.formats.lists.builder import Builder
 
@@ -26,7 +26,7 @@ def read_openrlhf(path: str | Path, *, data: bytes | None = None) -> NBest:
         name = names.setdefault(source, str(len(names)))
         text = need(path, line, '"output"', entry["output"], str)
         numbers = {key: value for key, value in entry.items() if key == "reward" or isinstance(value, int | float)}
-        features = {key: number_or_truth(path, line, f'"{key}"', value) for key, value in numbers.items()}
+        features = {key: need_number(path, line, f'"{key}"', value) for key, value in numbers.items()}
         builder.segment(name, source=source, line=line)
         builder.hypothesis(name, text, features, line)
     return builder.build()

@@ -14,7 +14,7 @@ from typing import Any
 
 from nbest.base.errors import FormatError, shown
 from nbest.corpus import NBest
-from nbest.formats.json_text import entries, json_lines, kind, loads, need, number_or_truth, top_keys
+from nbest.formats.json_text import entries, json_lines, kind, loads, need, need_number, top_keys
 from nbest.formats.lists.base import Format, text_of
 from nbest.formats.lists.builder import Builder
 
@@ -120,7 +120,7 @@ def _of_segments(path: str | Path, line: int, entry: dict[str, Any]) -> tuple[st
     features: dict[str, float] = {}
     for name in ("avg_logprob", *_MEANS):
         if all(segment.get(name) is not None for segment in segments):
-            values = [number_or_truth(path, line, f'"{name}" of a segment', segment[name]) for segment in segments]
+            values = [need_number(path, line, f'"{name}" of a segment', segment[name]) for segment in segments]
             weighted = sum(value * count for value, count in zip(values, counts, strict=True))
             features[name] = weighted if name == "avg_logprob" else weighted / total if total else 0.0
     if "avg_logprob" in features:
@@ -152,7 +152,7 @@ def _of_alternative(path: str | Path, line: int, given: Any) -> tuple[str, dict[
     features: dict[str, float] = {}
     for name, value in hypothesis.items():
         if isinstance(value, bool | int | float):
-            features[name] = number_or_truth(path, line, f"feature {name!r}", value)
+            features[name] = need_number(path, line, f"feature {name!r}", value)
         elif name == "tokens" and isinstance(value, list):
             features[name] = float(len(value))
     return text, features
