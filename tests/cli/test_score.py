@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
-from nbest.base.parameters import parameters_of
-from nbest.cli.commands import flags_of
-from nbest.cli.main import COMMANDS, main
+from nbest.cli.main import app, main
 from nbest.report.page import telling
 
 N = 24
@@ -176,10 +175,21 @@ def test_compare_repeats_and_groups(folder, capsys):
     assert "tested together (5 groups of 30 segments; of so few p is at least 0.062)" in capsys.readouterr().out
 
 
+def leaves(command, name: str = "nbest"):
+    """All commands, also those within others, with their names."""
+    if not hasattr(command, "list_commands"):
+        yield name, command
+        return
+    context = command.make_context(name, [], resilient_parsing=True)
+    for each in command.list_commands(context):
+        yield from leaves(command.resolve_command(context, [each])[1], f"{name} {each}")
+
+
 def test_every_command_can_be_quiet():
-    for name, command in COMMANDS.items():
-        if isinstance(command, type):
-            assert "--quiet" in {flag for each in parameters_of(command).values() for flag in flags_of(each)}, name
+    found = dict(leaves(get_command(app)))
+    assert len(found) > 20
+    loud = [name for name, each in found.items() if not any("--quiet" in option.opts for option in each.params)]
+    assert loud == []
 
 
 def test_references_of_more_segments_are_cut_and_said(folder, capsys):

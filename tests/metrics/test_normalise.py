@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from nbest.decisions.consensus import expected_stats
 from nbest.forests.derivations import forests_of
 from nbest.forests.edge_stats import adds_up
 from nbest.forests.ngrams import ngram_stats
+from nbest.forests.oracle import forest_oracle
+from nbest.formats import read_forests
 from nbest.metrics import BLEU, METRICS, WER, make_metric
 from nbest.metrics.normalise import NORMALISERS, normalised, normaliser
 from nbest.model.loglinear import LogLinear
@@ -214,3 +217,16 @@ def test_rerank_compares_normalised_texts(tmp_path, capsys):
     assert capsys.readouterr().out == "A!\n"
     assert main([*args[:4], "--normalize", "basic"]) == 2
     assert "--normalize is for --decision mbr or consensus, not for 1best" in capsys.readouterr().err
+
+
+def test_oracles_of_lattices_go_by_normalised_words():
+    lattice = read_forests(Path(__file__).parent.parent / "data" / "pocketsphinx.slf")
+    metric = WER(normalize="basic")
+    forests = lattice.with_references([("A, NINE FIVE: A TWO!",)]).with_metric(metric)
+    assert adds_up(forests.with_metric(BLEU()))
+    assert not adds_up(forests.with_metric(BLEU(normalize="basic")))  # trained on best strings
+    exact = lattice.with_references([("a nine five a two",)]).with_metric(WER())  # by all derivations
+    best = forest_oracle(exact).lists().with_metric(WER()).stats[0, 0]
+    assert forest_oracle(forests, beam=4).lists().with_metric(metric).stats[0, 0] == best
+    with pytest.raises(CapabilityError, match="--normalize basic"):
+        expected_stats(LogLinear({}), forest_oracle(forests).lists(), forests=forests, gain=BLEU(normalize="basic"))
