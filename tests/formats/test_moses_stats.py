@@ -47,6 +47,7 @@ def test_features_and_statistics(tmp_path: Path) -> None:
     assert corpus.metric == nbest.BLEU(tokenize="none")
     assert corpus.stats is not None
     assert corpus.stats[0].tolist() == [4, 4, 3, 1, 0, 0, 4, 3, 2, 1]  # lengths, correct, total
+    assert corpus.stats[2].tolist() == [2, 3, 1, 0, 0, 0, 2, 1, 0, 0]
     assert corpus.score(np.array([1, 2])) == pytest.approx(float(nbest.BLEU().score(corpus.stats[[1, 2]].sum(axis=0))))
     assert read(put(tmp_path / ".", scores=SCORES), scores=tmp_path / "run1.scores.dat").stats is not None
     (tmp_path / "run1.scores.dat").unlink()
