@@ -17,13 +17,11 @@ _NUMBERED = "reference_"
 def write_csv(corpus: NBest, path: str | Path) -> None:
     """Write a table with a header; between the fields are tabs where the suffix is .tsv, else commas.
 
-    Keeps ids, texts, dense features, references, sources, groups, gains and answers; sparse features and empty lists
-    cannot be written.
+    Keeps ids, texts, dense features, references, sources, groups, gains and answers. Empty lists are left out; sparse
+    features cannot be written.
     """
     if corpus.sparse is not None:
         raise CapabilityError("csv cannot hold sparse features; write jsonl")
-    if (corpus.lengths == 0).any():
-        raise CapabilityError("csv cannot hold empty lists; write jsonl")
     if corpus.groups is not None and "" in corpus.groups:
         raise CapabilityError("csv cannot hold a group without a name; write jsonl")
     tabs = Path(path).name.removesuffix(".gz").removesuffix(".xz").endswith(".tsv")
