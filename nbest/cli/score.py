@@ -38,7 +38,9 @@ class Score(c.MetricOptions, c.AnswerOption, c.TableOption, c.Quiet, c.AsJson):
     )
     metric: str = parameter("bleu", "Metrics: bleu,chrf,wer ...", flags=("--metric", "-m"))
     test: str = parameter("permutation", "permutation, bootstrap or wilcoxon.")
-    groups: str | None = parameter(None, "Documents or speakers, id TAB group: their segments are tested together.")
+    groups: str | None = parameter(
+        None, "Documents or speakers, id TAB group or a table: their segments are tested together."
+    )
     scores: list[str] | None = parameter(None, "With --metric external: scores of each output, a file for each.")
     column: str | None = parameter(None, "The column of --scores, where there are several.")
     seed: int = parameter(12345, "Seed of the test.")

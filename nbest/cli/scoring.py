@@ -20,7 +20,8 @@ from nbest.corpus import Texts
 from nbest.corpus.answers import answer_rule
 from nbest.evaluation.pooling import Pooled, pooled_permutation
 from nbest.evaluation.significance import TESTS, Comparison, by_group, clustered
-from nbest.formats.outputs import Outputs, read_groups, read_output_scores, read_outputs
+from nbest.formats.groups import read_groups
+from nbest.formats.outputs import Outputs, read_output_scores, read_outputs
 from nbest.metrics import METRICS, External
 from nbest.metrics.rates import Mean
 from nbest.report import RENDERERS, Cell, Column, Table
@@ -104,7 +105,7 @@ class _Scoring:
                 if "" in mine:
                     console.say(f"{path}: {mine.count('')} of {len(mine)} outputs have no answer")
             references = [[rule.of_reference(text) for text in group] for group in references]
-        groups = None if call.groups is None else read_groups(call.groups, outputs)
+        groups = None if call.groups is None else read_groups(call.groups, outputs.ids)
         return cls(call, systems, texts, references, outputs=outputs, groups=groups)
 
     @property

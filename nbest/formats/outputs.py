@@ -59,12 +59,6 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     )
 
 
-def read_groups(path: str, outputs: Outputs) -> list[str]:
-    """The group of each segment, from lines `id<TAB>group`, or one a line as the outputs are."""
-    found, _ = align_lines([(path, read_lines(path))], outputs.ids)
-    return [group for (group,) in found]
-
-
 def read_output_scores(path: str, outputs: Outputs, column: str | None = None) -> Floats:
     """[N] the score of each output: by the id of its segment where the file has ids, else one for each, in order."""
     table = read_scores(path, None if column is None else [column])

@@ -140,5 +140,16 @@ def _difference(found: list[str], ids: list[str], named: bool, what: str) -> str
             f"{begin}while outputs (or inputs) carry none; nbest rerank --ids writes them; if these are words, "
             "write the references as 'number<TAB>text', from 0"
         )
-    text = f"{begin}which are not those of the segments ({shown(ids[0])}, ...): {len(found)} lines"
-    return f"{text} for {len(ids)} segments{_name_difference(found, set(ids))}"
+    known, size = set(ids), f"{len(found)} lines for {len(ids)} segments"
+    missing = [name for name in ids if name not in set(found)] if known & set(found) else ids
+    extra = next((name for name in found if name not in known), None)
+    other = "" if extra is None else f"; no segment is called {extra!r}"
+    if len(missing) == len(ids):
+        return f"{begin}which are not those of the segments ({shown(ids[0])}, ...): {size}{other}"
+    if missing:
+        lacking = f"there is no line for {len(missing)} of {len(ids)} segments, the first is {missing[0]!r}{other}"
+        return f"{lacking}; add the missing lines, or take these segments out of the lists"
+    return (
+        f"{begin}more than those of the segments, which numbers may be only where they are 0, 1, ... without gaps: "
+        f"{size}{other}; leave out the lines of others"
+    )

@@ -24,7 +24,8 @@ from nbest.formats.lists.base import is_number
 _PLAIN = re.compile(r"[0-9eE+.\n-]*").fullmatch  # of these characters, `float` takes what `number` does
 _MARKS = ("\t", ",", ";")
 _TRUTH = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
-_BINARY = (b"PAR1", b"ARROW1")
+BINARY = (b"PAR1", b"ARROW1")
+"""How Parquet and Arrow files begin."""
 
 Cells = Sequence[Any]
 
@@ -116,7 +117,7 @@ def _is_word_of_number(text: str) -> bool:
 def read_table(path: str | Path, data: bytes | None = None, *, header: bool = True) -> CellTable:
     """The table of a file; without a `header`, columns of CSV and TSV are called 0, 1, ..."""
     data = read_bytes(path) if data is None else data
-    if data.startswith(_BINARY):
+    if data.startswith(BINARY):
         return _arrow(path, data)
     text = decode(path, data)
     start = text.lstrip()[:1]

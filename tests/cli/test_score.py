@@ -79,7 +79,7 @@ def test_groups(folder, capsys):
     assert "tested together (6 groups of 24 segments; of so few" in capsys.readouterr().out
     write("short", ["d"])
     assert main(["score", *args, "--groups", "short"]) == 2
-    assert "short: fewer references than segments" in capsys.readouterr().err
+    assert "or a group for each of 24 segments, one a line; got 1 lines" in capsys.readouterr().err
 
 
 def test_scores_of_other_programs(folder, capsys):
