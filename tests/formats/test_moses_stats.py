@@ -103,6 +103,7 @@ WRONG = {
     "more": (FEATURES.replace("0 2 3", "0 1 3", 1), SCORES, ".features.dat:3: expected 'FEATURES_TXT_END_0' after 1"),
     "cut": (FEATURES[:-20], SCORES, ".features.dat:6: expected 'FEATURES_TXT_END_0' after 1 lines, got the end"),
     "head": (FEATURES.replace("0 2 3", "0 two 3", 1), SCORES, ".features.dat:1: expected 'FEATURES_TXT_BEGIN_0', a"),
+    "digits": (FEATURES.replace("0 2 3", f"0 {'9' * 4400} 3", 1), SCORES, ".features.dat:1: expected 'FEATURES"),
     "binary": (FEATURES.replace("_TXT_", "_BIN_"), SCORES, ".features.dat:1: is binary"),
     "numbers": (FEATURES, SCORES.replace("1 2 0", "1 0"), ".scores.dat:6: expected 9 numbers, got 8"),
     "metric": (FEATURES, SCORES.replace("9 BLEU", "9 PER"), ".scores.dat:1: expected BLEU of 9 numbers and TER of 3"),

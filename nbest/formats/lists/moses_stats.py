@@ -73,9 +73,13 @@ def _blocks(path: str | Path, lines: list[str], kind: str) -> Iterator[_Block]:
         words = lines[at].split()
         if words[:1] == [f"{kind}_BIN_BEGIN_0"]:
             raise FormatError(path, at + 1, "is binary; let extractor write text (without --binary)")
-        if words[:1] != [begin] or len(words) < 4 or not all(word.isdecimal() for word in words[2:4]):
+        if (
+            words[:1] != [begin]
+            or len(words) < 4
+            or not all(word.isdecimal() and len(word) < 10 for word in words[2:4])
+        ):
             raise FormatError(path, at + 1, f"expected {begin!r}, a segment and two numbers, got {shown(lines[at])}")
-        count, width = (min(int(word), 10**9) for word in words[2:4])
+        count, width = map(int, words[2:4])
         inside = range(at + 1, min(at + 1 + count, len(lines)))
         for i in inside:
             if lines[i].split()[:1] in ([begin], [end]):
