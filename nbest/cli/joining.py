@@ -15,6 +15,7 @@ from nbest.formats.scores import ScoreTable, read_scores
 _MATCHED = {
     "index": "by id and index",
     "text": "by id and text",
+    "system": "by id and system",
     "order": "by id, the rows of a segment in the order of its hypotheses",
     "position": "by position, row by row in the order of the lists: there are no ids",
 }
@@ -43,7 +44,8 @@ def _tables(call: Join) -> list[ScoreTable]:
     names = None if call.columns is None else [name for name in call.columns.split(",") if name]
     if names == []:
         raise ParameterError("--columns names none")
-    tables = [read_scores(path, names if len(call.scores) == 1 else None, id=call.id) for path in call.scores]
+    wanted_names, labels = names if len(call.scores) == 1 else None, (call.gain or call.group) is not None
+    tables = [read_scores(path, wanted_names, id=call.id, labels=labels) for path in call.scores]
     for option, wanted in (("--gain", call.gain), ("--group", call.group)):
         if wanted is not None and not any(wanted in table.table.names for table in tables):
             raise ParameterError(f"no table has a column {wanted!r}, which {option} names")
@@ -61,7 +63,8 @@ def _tables(call: Join) -> list[ScoreTable]:
 
 
 def _joined(corpus: NBest, table: ScoreTable, call: Join, console: Console) -> NBest:
-    console.say(f"{table.path}: {len(table)} rows matched {_MATCHED[key_of(table, call.by)]}")
+    how = key_of(table, call.by, systems=corpus.systems is not None)
+    console.say(f"{table.path}: {len(table)} rows matched {_MATCHED[how]}")
     labels = {key: name for key in ("gain", "group") if (name := getattr(call, key)) in table.table.names}
     if labels:
         corpus = join_labels(corpus, table, by=call.by, first=call.first, **labels)

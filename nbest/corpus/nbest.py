@@ -60,7 +60,8 @@ class NBest(Container):
     Checked once at construction; arrays are read-only, so it can be shared between threads and trainers.
     `sparse` is a [H, D'] matrix of further features with `sparse_names`. `gains` say what each hypothesis is worth
     (right or wrong, human quality): an external metric. `answers` are what counts where hypotheses are compared with
-    each other or with references ("" where there is none); without them, the texts do. Segments of one of the `groups`
+    each other or with references ("" where there is none); without them, the texts do. `systems` are the names of those
+    that made the hypotheses. Segments of one of the `groups`
     (a document, a speaker) stay together when a corpus is split. `positions` says where each hypothesis stood in the
     file it was read from, when reading had to group them by segment.
     """
@@ -82,6 +83,7 @@ class NBest(Container):
     groups: tuple[str, ...] | None = None  # N
     gains: Floats | None = None  # [H], larger is better
     answers: Texts | None = None  # H
+    systems: Texts | None = None  # H
     answer_rule: str = ""  # by which answers were found in the texts; "": they came with the lists
     sparse: csr_array | None = None  # [H, D']
     sparse_names: tuple[str, ...] = ()  # D'
@@ -249,6 +251,7 @@ class NBest(Container):
             "texts": None if self.texts is None else self.texts.take(rows),
             "gains": None if self.gains is None else taken(self.gains, rows),
             "answers": None if self.answers is None else self.answers.take(rows),
+            "systems": None if self.systems is None else self.systems.take(rows),
             "sparse": None if self.sparse is None else rows_of(self.sparse, rows),
             "stats": None if self.stats is None else taken(self.stats, rows),
             "positions": None if self.positions is None else taken(self.positions, rows),
@@ -311,7 +314,7 @@ def _check(corpus: NBest) -> None:
     hypotheses = corpus.hypotheses
     corpus.check_columns(hypotheses)
     corpus.check_segments()
-    for name in ("texts", "gains", "answers", "stats", "positions"):
+    for name in ("texts", "gains", "answers", "systems", "stats", "positions"):
         corpus.check_entries(name, hypotheses)
     if corpus.stats is not None and (corpus.stats.ndim != 2 or not all_finite(corpus.stats)):
         got = f"shape {corpus.stats.shape}" if corpus.stats.ndim != 2 else "some that are not"

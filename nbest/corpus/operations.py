@@ -114,7 +114,7 @@ def stack(parts: list[NBest]) -> NBest:
     sparse, sparse_names = unite_sparse(parts)
     metrics = {None if p.metric is None else (p.metric.name, p.metric.signature()) for p in parts}
     same = len(metrics) == 1 and parts[0].metric is not None
-    gained, answered = (all(getattr(p, name) is not None for p in parts) for name in ("gains", "answers"))
+    gained = all(p.gains is not None for p in parts)
     return NBest(
         offsets=np.array([0, len(features)]),
         features=features,
@@ -122,7 +122,8 @@ def stack(parts: list[NBest]) -> NBest:
         ids=("all",),
         texts=texts,
         gains=np.concatenate([p.gains for p in parts if p.gains is not None]) if gained else None,
-        answers=concatenate([p.answers for p in parts if p.answers is not None]) if answered else None,
+        answers=_of_all([p.answers for p in parts]),
+        systems=_of_all([p.systems for p in parts]),
         answer_rule=parts[0].answer_rule if len({p.answer_rule for p in parts}) == 1 else "",
         sparse=sparse,
         sparse_names=sparse_names,
@@ -131,6 +132,12 @@ def stack(parts: list[NBest]) -> NBest:
         origins=parts[0].origins,
         recipes=shared_recipes([part.recipes for part in parts]),
     )
+
+
+def _of_all(texts: list[Texts | None]) -> Texts | None:
+    """Texts of all parts, where every one has some."""
+    there = [each for each in texts if each is not None]
+    return concatenate(there) if len(there) == len(texts) else None
 
 
 def unite_sparse(parts: list[NBest]) -> tuple[Any, tuple[str, ...]]:

@@ -40,6 +40,11 @@ class Hypothesis:
         return None if self.lists.answers is None else self.lists.answers[self.number]
 
     @property
+    def system(self) -> str | None:
+        """Who made it."""
+        return None if self.lists.systems is None else self.lists.systems[self.number]
+
+    @property
     def gain(self) -> float | None:
         """What it is worth."""
         return None if self.lists.gains is None else float(self.lists.gains[self.number])
@@ -159,7 +164,7 @@ def frame_of(corpus: NBest) -> Any:
         "id": np.array(corpus.ids, object)[owners],
         "index": np.arange(corpus.hypotheses) - corpus.offsets[:-1][owners],
     }
-    for name, texts in (("text", corpus.texts), ("answer", corpus.answers)):
+    for name, texts in (("text", corpus.texts), ("answer", corpus.answers), ("system", corpus.systems)):
         if texts is not None:
             made[name] = list(texts)
     if corpus.gains is not None:

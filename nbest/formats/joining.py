@@ -4,6 +4,7 @@
 | --- | --- |
 | `index` | has the id of its segment and its number in the list |
 | `text` | has the id of its segment and its text |
+| `system` | has the id of its segment and the name of the system that made it |
 | `order` | is the k-th of its segment's id, as it is the k-th hypothesis |
 | `position` | stands where the hypothesis stood in the file the lists were read from |
 """
@@ -23,7 +24,7 @@ from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.formats.scores import INDICES, ScoreTable, read_scores
 
-KEYS = ("index", "text", "order", "position")
+KEYS = ("index", "text", "system", "order", "position")
 MISSING = {
     "error": "refuse",
     "0": "put 0",
@@ -73,21 +74,25 @@ def join_labels(
 ) -> NBest:
     """The lists with what hypotheses are worth (`gain`) and what segments belong to (`group`) from columns of a table,
     whose rows are matched as by `join_scores`."""
-    rows = matched(corpus, table, by, first=first)
     if gain is not None:
+        rows = matched(corpus, table, by, first=first)
         column = replace(table, names=(gain,), values=table.table.numbers(gain)[:, None])
         corpus = replace(corpus, gains=_filled(corpus, column, rows, "error")[:, 0])
     if group is not None:
-        corpus = replace(corpus, groups=_groups(corpus, table, rows, group))
+        corpus = replace(corpus, groups=_groups(corpus, table, group))
     return corpus
 
 
-def _groups(corpus: NBest, table: ScoreTable, rows: Ints, name: str) -> tuple[str, ...]:
-    """N the group of each segment, the same in all of its rows."""
+def _groups(corpus: NBest, table: ScoreTable, name: str) -> tuple[str, ...]:
+    """N the group of each segment, the same in all of its rows; there may be one row a segment."""
     cells, found = table.table.strings(name), dict[int, str]()
-    for h, i in enumerate(segments.owners(corpus.offsets).tolist()):
-        row = int(rows[h])
-        if row >= 0 and found.setdefault(i, cells[row]) != cells[row]:
+    if table.ids is None:
+        rows = _by_position(corpus, table)
+        pairs = zip(segments.owners(corpus.offsets).tolist(), rows.tolist(), strict=True)
+    else:
+        pairs = zip(_owners(corpus, table, others=True).tolist(), range(len(table)), strict=True)
+    for i, row in pairs:
+        if i >= 0 and found.setdefault(i, cells[row]) != cells[row]:
             table.complain(row, f"{name!r} differs from that of other rows of segment {corpus.ids[i]!r}")
     lacks = next((i for i in range(len(corpus)) if not found.get(i)), None)
     if lacks is not None:
@@ -106,8 +111,9 @@ def scores_of(corpus: NBest, path: str | Path, column: str | None = None) -> tup
     return _filled(corpus, table, matched(corpus, table, others=True), "error")[:, 0], others
 
 
-def key_of(table: ScoreTable, by: str | None = None) -> str:
-    """What the rows of a table are matched by: `by`, or the first key that it has columns for."""
+def key_of(table: ScoreTable, by: str | None = None, *, systems: bool = False) -> str:
+    """What the rows of a table are matched by: `by`, or the first key that it has columns for. That of systems counts
+    where the lists have `systems`."""
     if by is None and table.ids is None and (table.indices is not None or table.texts is not None):
         what = "numbers" if table.indices is not None else "texts"
         hint = "name it (--id COLUMN; read_scores(path, id=...) in Python), or say --by position"
@@ -119,9 +125,12 @@ def key_of(table: ScoreTable, by: str | None = None) -> str:
         by = "position" if table.ids is None else "order"
         if table.ids is not None and table.texts is not None:
             by = "text"
-        return "index" if table.ids is not None and table.indices is not None else by
+        if table.ids is not None and table.indices is not None:
+            by = "index"
+        named = systems and table.systems is not None and table.ids is not None
+        return "system" if named and (by == "order" or table.order_of_names) else by
     look_up(dict.fromkeys(KEYS), by, "key")
-    lacks = {"index": table.indices, "text": table.texts}.get(by, table.ids)
+    lacks = {"index": table.indices, "text": table.texts, "system": table.systems}.get(by, table.ids)
     if by != "position" and (table.ids is None or lacks is None):
         what = "id" if table.ids is None else f"{by} ({', '.join(INDICES)})" if by == "index" else by
         has = ", ".join(table.table.names)
@@ -132,12 +141,14 @@ def key_of(table: ScoreTable, by: str | None = None) -> str:
 def matched(corpus: NBest, table: ScoreTable, by: str | None = None, *, first: int = 0, others: bool = False) -> Ints:
     """[H] the row of each hypothesis, -1 where there is none. A row without a hypothesis is an error, but for those of
     segments that are not in the lists where `others` may be there."""
-    key = key_of(table, by)
+    key = key_of(table, by, systems=corpus.systems is not None)
     if key == "position":
         return _by_position(corpus, table)
-    owners = _owners(corpus, table, others=others)
-    if key == "text":
-        return _by_text(corpus, table, owners)
+    owners = _owners(corpus, table, others=others or (key == "system" and table.order_of_names))
+    if key in ("text", "system"):
+        return _by_name(corpus, table, owners, key)
+    if key == "order" and by is None:
+        _refuse_names(table, owners)
     numbers = _by_order(corpus, table, owners) if key == "order" else _numbers(table, first)
     kept = np.flatnonzero(owners >= 0)
     lengths, within = corpus.lengths[owners[kept]], numbers[kept]
@@ -208,32 +219,54 @@ def _refuse_twice(corpus: NBest, table: ScoreTable, kept: Ints, goals: Ints) -> 
         table.complain(int(kept[order[at + 1]]), f"{_called(corpus, h)} is there twice, first on {what} {before}")
 
 
-def _by_text(corpus: NBest, table: ScoreTable, owners: Ints) -> Ints:
-    if corpus.texts is None:
-        raise CapabilityError("scores cannot be matched by text: these lists carry none")
-    assert table.texts is not None
-    own, rows = list(corpus.texts), np.full(corpus.hypotheses, -1)
+def _by_name(corpus: NBest, table: ScoreTable, owners: Ints, key: str) -> Ints:
+    """[H] the row of each hypothesis by its text, or by the name of its system."""
+    texts, theirs = (corpus.texts, table.texts) if key == "text" else (corpus.systems, table.systems)
+    if texts is None or theirs is None:
+        raise CapabilityError(f"scores cannot be matched by {key}: these lists carry none")
+    own, rows = list(texts), np.full(corpus.hypotheses, -1)
     order = np.argsort(owners, kind="stable").tolist()
     bounds = segments.offsets_of(np.bincount(owners + 1, minlength=len(corpus) + 1))[1:].tolist()
     for i, (low, high) in enumerate(pairwise(corpus.offsets.tolist())):
-        known = _by_texts(corpus.ids[i], table, order[bounds[i] : bounds[i + 1]])
-        rows[low:high] = [known.get(text, -1) for text in own[low:high]]
-        if known.keys() - own[low:high]:
-            row = min(known[text] for text in known.keys() - own[low:high])
-            table.complain(row, f"no hypothesis of segment {corpus.ids[i]!r} has the text {table.texts[row][:60]!r}")
+        mine = own[low:high]
+        if key == "system" and len(set(mine)) < len(mine):
+            what = f"segment {corpus.ids[i]!r} has several hypotheses of one system"
+            raise FormatError(table.path, None, f"cannot be matched by system: {what}; give an index, or --by order")
+        known = _rows_by_name(corpus.ids[i], table, theirs, order[bounds[i] : bounds[i + 1]], key=key)
+        rows[low:high] = [known.get(name, -1) for name in mine]
+        if known.keys() - mine and not table.order_of_names:  # such files have references and others, too
+            row = min(known[name] for name in known.keys() - mine)
+            table.complain(row, f"no hypothesis of segment {corpus.ids[i]!r} has the {key} {theirs[row][:60]!r}")
     return rows
 
 
-def _by_texts(name: str, table: ScoreTable, rows: list[int]) -> dict[str, int]:
-    """The row of each text among those of a segment."""
-    assert table.texts is not None
+def _rows_by_name(segment: str, table: ScoreTable, names: list[str], rows: list[int], *, key: str) -> dict[str, int]:
+    """The row of each name among those of a segment."""
     known: dict[str, int] = {}
     for row in rows:
-        before = known.setdefault(table.texts[row], row)
+        before = known.setdefault(names[row], row)
         if before != row and not np.array_equal(table.values[row], table.values[before], equal_nan=True):
             where = f"{'row' if table.table.rows_only else 'line'} {table.lines[before]}"
-            table.complain(row, f"the same text of segment {name!r} has other scores on {where}")
+            table.complain(row, f"the same {key} of segment {segment!r} has other scores on {where}")
     return known
+
+
+def _refuse_names(table: ScoreTable, owners: Ints) -> None:
+    """Complain of a column that tells the rows of a segment apart, where the lists do not have what it holds."""
+    places: dict[int, list[int]] = {}
+    for row, i in enumerate(owners.tolist()):
+        places.setdefault(i, []).append(row)
+        if len(places) > 2:
+            break
+    few = [rows for rows in list(places.values())[:2] if len(rows) > 1]
+    for name in table.table.names:
+        if len(few) < 2 or table.table.is_numeric(name):
+            continue
+        sets = [{str(table.table.column(name)[row]) for row in rows} for rows in few]
+        if sets[0] == sets[1] and all(len(each) == len(rows) for each, rows in zip(sets, few, strict=True)):
+            why = f"the column {name!r} tells the rows of a segment apart, and the lists know no such names"
+            hint = "if they stand in the order of the hypotheses say --by order (by= in Python)"
+            raise FormatError(table.path, None, f"{why}; {hint}, or read lists that have a column 'system'")
 
 
 def _by_position(corpus: NBest, table: ScoreTable) -> Ints:

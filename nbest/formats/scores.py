@@ -21,6 +21,8 @@ IDS = ("id", "segment", "segment_id", "seg_id", "utt", "utt_id", "custom_id", "q
 """Names of the column that holds ids of segments; the first that is there counts."""
 INDICES = ("index", "hyp", "candidate", "rank")
 """Names of the column that holds the number of a hypothesis in its list, where it holds numbers."""
+SYSTEMS = ("system", "model", "translator")
+"""Names of the column that says who made a hypothesis."""
 TEXTS = ("text", "hypothesis", "hyp", "candidate")
 """Names of the column that holds the text of a hypothesis, where it holds no numbers."""
 
@@ -35,6 +37,8 @@ class ScoreTable:
     ids: list[str] | None = None  # R
     indices: Ints | None = None  # [R], as in the file
     texts: list[str] | None = None  # R
+    systems: list[str] | None = None  # R
+    order_of_names: bool = False  # the numbers are those of systems in the order of their names
 
     def __len__(self) -> int:
         return len(self.values)
@@ -58,14 +62,16 @@ class ScoreTable:
         self.table.complain(row, what)
 
 
-def read_scores(path: str | Path, columns: Sequence[str] | None = None, *, id: str | None = None) -> ScoreTable:
+def read_scores(
+    path: str | Path, columns: Sequence[str] | None = None, *, id: str | None = None, labels: bool = False
+) -> ScoreTable:
     """Read a table of scores: CSV or TSV with a header, JSON lines, Parquet or Arrow; or one number a line.
 
     `columns` are the scores to take; without them all columns of numbers that are no key. `id` names the column with
-    the ids of segments, where it is called otherwise than `IDS`. A column of booleans is one of 0 and 1. Of lines
-    `id TAB score` without a header the score, and the score of one number a line, is called by the name of the file.
-    Segment scores of mt-metrics-eval (`NAME.seg.score`) are of segments with numbers, and of systems, which are
-    hypotheses in the order of their names.
+    the ids of segments, where it is called otherwise than `IDS`. With `labels` there need not be any scores. A column
+    of booleans is one of 0 and 1. Of lines `id TAB score` without a header the score, and the score of one number a
+    line, is called by the name of the file. Segment scores of mt-metrics-eval (`NAME.seg.score`) are of segments with
+    numbers, and of systems, which are hypotheses of these systems, or else in the order of their names.
     """
     data = read_bytes(path)
     table = _of_systems(path, data) or _without_header(path, data) or read_table(path, data)
@@ -76,17 +82,20 @@ def read_scores(path: str | Path, columns: Sequence[str] | None = None, *, id: s
     id_name = id or table.first_of(*IDS)
     text_name = text_column(table)
     index_name = _index_column(table, text_name)
-    keys = (id_name, index_name, text_name)
+    system_name = table.first_of(*SYSTEMS)
+    keys = (id_name, index_name, text_name, system_name)
     names = tuple(columns) if columns else tuple(n for n in table.names if n not in keys and table.is_numeric(n))
-    if not names:
+    if not names and not labels:
         raise FormatError(path, None, f"no column of numbers in it; it has {', '.join(table.names)}")
     return ScoreTable(
         table,
         names,
-        np.stack([table.numbers(name) for name in names], axis=1),
+        np.stack([table.numbers(name) for name in names], axis=1) if names else np.empty((len(table), 0)),
         ids=None if id_name is None else table.strings(id_name),
         indices=None if index_name is None else _whole(table, index_name),
         texts=None if text_name is None else table.strings(text_name),
+        systems=None if system_name is None else table.strings(system_name),
+        order_of_names=str(path).endswith(SUFFIX),
     )
 
 
@@ -131,8 +140,9 @@ def _of_systems(path: str | Path, data: bytes) -> CellTable | None:
     systems = {name: k for k, name in enumerate(sorted(known))}
     rows = [(line, str(i), systems[name], value) for name in known for i, (line, value) in enumerate(known[name])]
     lines, ids, indices, values = zip(*sorted(rows), strict=True)
-    names = (IDS[0], INDICES[0], Path(path).name.removesuffix(SUFFIX))
-    return CellTable(str(path), names, (ids, indices, [None if math.isnan(v) else v for v in values]), lines)
+    names = (IDS[0], INDICES[0], SYSTEMS[0], Path(path).name.removesuffix(SUFFIX))
+    known_as = [sorted(known)[k] for k in indices]
+    return CellTable(str(path), names, (ids, indices, known_as, [None if math.isnan(v) else v for v in values]), lines)
 
 
 def stem_of(path: str | Path) -> str:

@@ -110,8 +110,9 @@ class _Steps:
             return block
         for what in ("texts", "gains"):
             self._check_all(what, getattr(block, what) is not None, block)
-        if self.has.setdefault("answers", block.answers is not None) != (block.answers is not None):
-            raise OutOfStepError  # absent is "" where others have one
+        for what in ("answers", "systems"):
+            if self.has.setdefault(what, getattr(block, what) is not None) != (getattr(block, what) is not None):
+                raise OutOfStepError  # absent is "" where others have one
         if self.names is None:
             self.names = block.feature_names
         if set(block.feature_names) != set(self.names):

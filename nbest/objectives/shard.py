@@ -25,7 +25,8 @@ class Shard(HeldShard):
     single: bool = False  # let a backend keep features in float32
 
     def __getstate__(self) -> dict[str, Any]:
-        bare = replace(self.corpus, texts=None, answers=None, references=None, sources=None, positions=None)
+        gone: dict[str, Any] = dict.fromkeys(("texts", "answers", "systems", "references", "sources", "positions"))
+        bare = replace(self.corpus, **gone)
         return super().__getstate__() | {"corpus": bare}
 
     @property

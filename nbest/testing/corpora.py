@@ -90,7 +90,7 @@ def snapshot(corpus: NBest) -> list[Any]:
     """Everything in a corpus, as values that compare equal until something changes."""
     sparse = corpus.sparse
     arrays = [corpus.offsets, corpus.features, corpus.stats, corpus.gains, corpus.positions]
-    for texts in (corpus.texts, corpus.answers):
+    for texts in (corpus.texts, corpus.answers, corpus.systems):
         arrays += [] if texts is None else [texts.buffer, texts.starts, texts.ends]
     if sparse is not None:
         arrays += [sparse.data, sparse.indices, sparse.indptr]

@@ -231,6 +231,7 @@ def _sample(lengths: Any, keeps: frozenset[str]) -> NBest:
         groups=tuple(_TEXTS[i // 2 % 8] for i in range(len(lengths))) if "groups" in keeps else None,
         gains=np.array([_VALUES[(h + 1) % 8] for h in range(count)]) if "gains" in keeps and count else None,
         answers=Texts.of(_TEXTS[(h + 5) % 8] for h in range(count)) if "answers" in keeps and count else None,
+        systems=Texts.of(_TEXTS[(h + 3) % 8] for h in range(count)) if "systems" in keeps and count else None,
         **(_sample_sparse(count) if "sparse" in keeps and count > 1 else {}),
     )
 
@@ -256,7 +257,8 @@ def _snapshot(corpus: NBest) -> tuple[Any, ...]:
     rows = [sparse_row(corpus, h) for h in range(corpus.hypotheses)]
     arrays = corpus.offsets.tobytes(), corpus.features.tobytes()
     own = [getattr(corpus, name) for name in OF_SEGMENTS]
-    return *arrays, corpus.feature_names, texts, own, repr(rows), _values(corpus, "gains"), _values(corpus, "answers")
+    more = [_values(corpus, name) for name in ("gains", "answers", "systems")]
+    return *arrays, corpus.feature_names, texts, own, repr(rows), more
 
 
 def _values(corpus: NBest, name: str) -> list[Any] | None:
@@ -273,7 +275,7 @@ def _assert_equal(what: str, first: NBest, second: NBest, keeps: frozenset[str] 
         assert _rows(first) == _rows(second), f"{what}: features differ: {_rows(first)} and {_rows(second)}"
     if keeps & {"references", "reference"}:
         assert first.references == second.references, f"{what}: references differ"
-    for name in {"sources", "groups", "gains", "answers"} & keeps:
+    for name in {"sources", "groups", "gains", "answers", "systems"} & keeps:
         assert _values(first, name) == _values(second, name), f"{what}: {name} differ"
 
 

@@ -14,7 +14,7 @@ import pytest
 import nbest
 from nbest.base.errors import FormatError
 from nbest.corpus import NBest, Texts
-from nbest.formats.joining import join_scores, scores_of
+from nbest.formats.joining import join_labels, join_scores, scores_of
 from nbest.formats.scores import read_scores
 
 LISTS = {"a": ["x y", "x", "z"], "b": ["u"], "c": ["p", "p"]}
@@ -237,3 +237,53 @@ def test_scores_of_python() -> None:
             corpus.with_scores("qe", given)
     with pytest.raises(nbest.ParameterError, match="already have a feature 'lm'"):
         corpus.with_scores("lm", wanted)
+
+
+SYSTEMS = [
+    {"id": i, "text": f"{name} {i}", "system": name, "f": float(k)}
+    for i in range(3)
+    for k, name in enumerate(("sysA", "sysB", "sysC"))
+]
+
+
+def by_system(order: tuple[str, ...]) -> str:
+    rows = "".join(f"{i},{name},{10 * i + ord(name[-1])}\n" for i in (2, 0, 1) for name in order)
+    return f"id,system,kiwi\n{rows}"
+
+
+@pytest.mark.parametrize("order", [("sysA", "sysB", "sysC"), ("sysC", "sysB", "sysA"), ("sysB", "sysA", "sysC")])
+def test_rows_are_matched_by_system_in_any_order(order: tuple[str, ...], tmp_path: Path) -> None:
+    lists = nbest.from_records(SYSTEMS)
+    (tmp_path / "kiwi.csv").write_text(by_system(order))
+    joined = nbest.join_scores(lists, tmp_path / "kiwi.csv")
+    assert joined.column("kiwi").tolist() == [10 * i + ord(name) for i in range(3) for name in "ABC"]
+
+
+def test_names_that_the_lists_do_not_know_are_not_matched_by_order(tmp_path: Path) -> None:
+    lists = nbest.from_records([{k: v for k, v in row.items() if k != "system"} for row in SYSTEMS])
+    (tmp_path / "kiwi.csv").write_text(by_system(("sysC", "sysB", "sysA")))
+    with pytest.raises(FormatError, match=r"the column 'system' tells the rows of a segment apart.*--by order"):
+        nbest.join_scores(lists, tmp_path / "kiwi.csv")
+    said = nbest.join_scores(lists, tmp_path / "kiwi.csv", by="order")
+    assert said.column("kiwi").tolist() == [10 * i + ord(name) for i in range(3) for name in "CBA"]
+
+
+def test_systems_that_are_not_there_or_there_twice(tmp_path: Path) -> None:
+    lists = nbest.from_records(SYSTEMS)
+    (tmp_path / "kiwi.csv").write_text(by_system(("sysA", "sysB", "sysD")))
+    with pytest.raises(FormatError, match=r"kiwi\.csv:\d+: no hypothesis of segment .* has the system .sysD."):
+        nbest.join_scores(lists, tmp_path / "kiwi.csv")
+    twice = nbest.from_records([{**row, "system": "one"} for row in SYSTEMS])
+    (tmp_path / "kiwi.csv").write_text(by_system(("one", "two", "three")))
+    with pytest.raises(FormatError, match="several hypotheses of one system"):
+        nbest.join_scores(twice, tmp_path / "kiwi.csv")
+
+
+def test_groups_of_a_table_with_one_row_a_segment(tmp_path: Path) -> None:
+    lists = nbest.from_records(SYSTEMS)
+    (tmp_path / "docs.csv").write_text("id,speaker\n2,bob\n0,ann\n1,ann\n9,eve\n")
+    table = read_scores(tmp_path / "docs.csv", labels=True)
+    assert join_labels(lists, table, group="speaker").groups == ("ann", "ann", "bob")
+    (tmp_path / "docs.csv").write_text("id,speaker\n2,bob\n0,ann\n")
+    with pytest.raises(FormatError, match="there is no 'speaker' for segment '1'"):
+        join_labels(lists, read_scores(tmp_path / "docs.csv", labels=True), group="speaker")

@@ -33,7 +33,7 @@ NONE = ["+1", ".5", "5.", "01", "-", "1e", "0x1", "1e999", "nan", "NaN", "1_0", 
 def _data(source: random.Random, lines: int = 8) -> bytes:
     """Lines of one of several forms."""
     names = source.sample(["am", "lm", "größe", 'quo"te', "tab\tname"], source.randrange(0, 4))
-    ascii_only, named, spaced, scored, answered, grouped = (source.random() < 0.5 for _ in range(6))
+    ascii_only, named, spaced, scored, answered, grouped, made_by = (source.random() < 0.5 for _ in range(7))
     group, groups = source.choice(["group", "doc"]), ["7", '"7"', '"süß"']
     texts = ["", "a house", "größer", "\u2028 and \x7f", 'say "no"', "back\\slash", "line\nbreak", "\U0001f600 smile"]
     rows = []
@@ -45,6 +45,7 @@ def _data(source: random.Random, lines: int = 8) -> bytes:
             parts = [f'"text": {text}', f'"features": {{{made}}}']
             parts += [f'"score": {source.choice(NUMBERS)}'] if scored else []
             parts += [f'"answer": {json.dumps(source.choice(texts))}'] if answered else []
+            parts += [f'"system": {json.dumps(source.choice(texts))}'] if made_by else []
             hypotheses.append(f"{{{', '.join(parts)}}}")
         head = f'"id": "utt{i}", ' if named else f'"id": {i}, '
         if spaced:

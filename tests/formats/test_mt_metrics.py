@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nbest
@@ -95,8 +97,12 @@ def test_segment_scores_are_a_table(tmp_path: Path) -> None:
         join_scores(corpus, file)
     assert join_scores(corpus, file, missing="0").column("COMET-refA").tolist() == [1, 3, 0, 4]
     file.write_text("B\t3\nB\t4\nA\t1\nA\t2\nC\t1\nC\t2\n")
+    assert join_scores(corpus, file).column("COMET-refA").tolist() == [1, 3, 2, 4]  # C is not in the lists
+    bare = replace(corpus, systems=None)
     with pytest.raises(FormatError, match=r"score:5: there is no hypothesis 2: segment '0' has 2 hypotheses"):
-        join_scores(corpus, file)
+        join_scores(bare, file)
+    turned = corpus.reorder(np.array([1, 0, 3, 2]))
+    assert join_scores(turned, file).column("COMET-refA").tolist() == [3, 1, 4, 2]
 
 
 @pytest.mark.skipif("NBEST_DATA" not in os.environ, reason="needs the lists of NBEST_DATA")

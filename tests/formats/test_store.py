@@ -50,6 +50,7 @@ def rich() -> NBest:
         origins=origins,
         texts=words,
         answers=Texts.of(f"{h % 5}" * (h % 3) for h in range(corpus.hypotheses)),
+        systems=Texts.of("ab"[h % 2] * (h % 4) for h in range(corpus.hypotheses)),
         gains=np.arange(corpus.hypotheses) / 7.0,
         groups=tuple(f"größe {i // 4}" for i in range(len(corpus))),
         positions=np.arange(corpus.hypotheses)[::-1],

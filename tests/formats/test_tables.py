@@ -100,6 +100,7 @@ def test_a_table_as_others_write_it(name: str, table: Callable[..., Path]) -> No
         "gain": pa.array([1, 0, -2], pa.int8()),
         "answer": pa.array(["x", None, "y"]),
         "doc": pa.array([3, 3, 4]),
+        "system": pa.array(["s", "t", None]),
     }
     corpus = read(table(name, columns))
     assert corpus.ids == ("b", "a")
@@ -109,6 +110,7 @@ def test_a_table_as_others_write_it(name: str, table: Callable[..., Path]) -> No
     assert corpus.gains.tolist() == [1, 0, -2]
     assert list(corpus.answers or ()) == ["x", "", "y"]
     assert corpus.groups == ("3", "4")
+    assert list(corpus.systems or ()) == ["s", "t", ""]
     assert list(corpus.texts or ()) == ["x y", "x", ""]
     assert corpus.references == (("x y",), ("z",))
 

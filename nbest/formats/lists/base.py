@@ -17,7 +17,7 @@ from nbest.corpus import NBest, Texts
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
 EVERYTHING = frozenset(
-    {"ids", "features", "sparse", "references", "sources", "groups", "gains", "answers", "ragged", "empty"}
+    {"ids", "features", "sparse", "references", "sources", "groups", "gains", "answers", "systems", "ragged", "empty"}
 )
 """All that a format may keep."""
 HEAD = 65536
@@ -30,9 +30,10 @@ class Format:
 
     `keeps` says what a corpus has still after writing and reading, besides texts: "ids", "features" (all dense ones) or
     "score" (one, which is called so afterwards), "sparse", "references" or "reference" (the first), "sources",
-    "groups", "gains", "answers", "ragged" (lists of several lengths), "empty" (lists without hypotheses). `example` is
-    a small valid input, contents by file name; it is read from the first file, or from the directory that holds them
-    all. The contract tests use both; of a format that is `binary`, no lines of text, they write their own example.
+    "groups", "gains", "answers", "systems", "ragged" (lists of several lengths), "empty" (lists without hypotheses).
+    `example` is a small valid input, contents by file name; it is read from the first file, or from the directory that
+    holds them all. The contract tests use both; of a format that is `binary`, no lines of text, they write their own
+    example.
     `stream(path, **options)` gives the lists block by block, whole segments each; `write_blocks(blocks, path,
     **options)` writes them as they come. Both need memory for one block; without them all lists are held at once.
     """

@@ -22,7 +22,7 @@ class Builder:
     Segments stand in the order of their ids where these are whole numbers, else in order of first appearance.
     Every hypothesis must have the same dense features; sparse ones (absent means 0) are given apart.
     Texts and gains are there for all hypotheses or for none; so are references, sources and groups of segments. An
-    answer that is absent while others have one is "".
+    answer or system that is absent while others have one is "".
     `names` are the dense features of earlier parts of the file, where it is read in parts.
     """
 
@@ -37,6 +37,7 @@ class Builder:
         self._texts: list[str] = []
         self._gains: list[float] = []
         self._answers: dict[int, str] = {}  # by row
+        self._systems: dict[int, str] = {}
         self._names = names
         self._rows: list[tuple[float, ...]] = []
         self._sparse_names: dict[str, int] = {}
@@ -78,8 +79,10 @@ class Builder:
         *,
         gain: float | None = None,
         answer: str | None = None,
+        system: str | None = None,
     ) -> None:
-        """Add a hypothesis to the list of a segment: what it is worth (`gain`) and says (`answer`), where known."""
+        """Add a hypothesis to the list of a segment: what it is worth (`gain`) and says (`answer`), and who made it
+        (`system`), where known."""
         row = len(self._rows)
         self._rows.append(self._checked(features, line))
         self._owners.append(self._number(segment, line))
@@ -91,6 +94,8 @@ class Builder:
             self._gains.append(gain)
         if answer is not None:
             self._answers[row] = answer
+        if system is not None:
+            self._systems[row] = system
         for what, value, known in (("text", text, self._texts), ("score", gain, self._gains)):
             if len(known) != (0 if value is None else row + 1):
                 how = ("without", "one") if value is None else ("with", "none")
@@ -153,7 +158,8 @@ class Builder:
             ids=tuple(names),
             texts=Texts.of(self._texts).take(rows) if len(self._texts) == len(self._rows) else None,
             gains=np.array(self._gains)[rows] if self._gains else None,
-            answers=Texts.of(map(self._answer, rows.tolist())) if self._answers else None,
+            answers=_by_row(self._answers, rows),
+            systems=_by_row(self._systems, rows),
             references=self._complete(self._references, names, "references"),
             sources=self._complete(self._sources, names, "source"),
             groups=self._complete(self._groups, names, "group"),
@@ -172,9 +178,6 @@ class Builder:
                 raise FormatError(self.path, self._lines[name], f"segment {name!r} has no {what} while others have")
         return tuple(given[name] for name in names)
 
-    def _answer(self, row: int) -> str:
-        return self._answers.get(row, "")
-
     def _sparse_matrix(self, rows: Ints) -> Any:
         if not self._sparse_names:
             return None
@@ -183,3 +186,8 @@ class Builder:
         row, column, value = zip(*self._sparse, strict=True)
         shape = (len(self._rows), len(self._sparse_names))
         return coo_array((np.array(value, np.float64), (row, column)), shape=shape).tocsr()[rows]
+
+
+def _by_row(given: dict[int, str], rows: Ints) -> Texts | None:
+    """Texts of hypotheses in this order, where some have one."""
+    return Texts.of(given.get(row, "") for row in rows.tolist()) if given else None

@@ -1,10 +1,12 @@
 """Our own format: JSON lines, one segment a line. Holds all that `NBest` holds of the input, exactly.
 
     {"id": "utt1", "source": "...", "references": ["..."], "group": "speaker 7", "hypotheses": [
-        {"text": "...", "features": {"am": -12.3}, "sparse": {"bi:of the": 1}, "score": 1, "answer": "..."}]}
+        {"text": "...", "features": {"am": -12.3}, "sparse": {"bi:of the": 1}, "score": 1, "answer": "...",
+         "system": "..."}]}
 
 Only "hypotheses" is required. Without "id" the number of the line, from 0, is the id. Lists may be empty. "score" is
-what a hypothesis is worth (`gains`), "answer" what counts for equality; "doc" is another word for "group".
+what a hypothesis is worth (`gains`), "answer" what counts for equality, "system" who made it; "doc" is another
+word for "group".
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from nbest.formats.lists.builder import Builder
 from nbest.formats.lists.lines import Piece, stream_lines, whole_lines
 
 _SEGMENT_KEYS = ("id", "source", "references", "hypotheses", "group", "doc")
-_HYPOTHESIS_KEYS = ("text", "features", "sparse", "score", "answer")
+_HYPOTHESIS_KEYS = ("text", "features", "sparse", "score", "answer", "system")
 
 
 def read_jsonl(path: str | Path, *, data: bytes | None = None) -> NBest:
@@ -106,7 +108,7 @@ def _read_hypothesis(builder: Builder, line: int, segment: str, hypothesis: dict
     text = hypothesis.get("text")
     if text is not None:
         need(path, line, '"text"', text, str)
-    score, answer = hypothesis.get("score"), hypothesis.get("answer")
+    score, answer, system = (hypothesis.get(key) for key in ("score", "answer", "system"))
     builder.hypothesis(
         segment,
         text,
@@ -115,6 +117,7 @@ def _read_hypothesis(builder: Builder, line: int, segment: str, hypothesis: dict
         numbers_of(path, line, "sparse", hypothesis.get("sparse")),
         gain=None if score is None else need_number(path, line, '"score"', score),
         answer=None if answer is None else need(path, line, '"answer"', answer, str),
+        system=None if system is None else need(path, line, '"system"', system, str),
     )
 
 
@@ -172,6 +175,8 @@ def _hypothesis(corpus: NBest, h: int) -> dict[str, Any]:
         hypothesis["score"] = _short(float(corpus.gains[h]))
     if corpus.answers is not None:
         hypothesis["answer"] = corpus.answers[h]
+    if corpus.systems is not None:
+        hypothesis["system"] = corpus.systems[h]
     return hypothesis
 
 
@@ -197,7 +202,8 @@ FORMAT = Format(
     keeps=EVERYTHING,
     example={
         "dev.jsonl": '{"id": "u1", "source": "ein Haus", "references": ["a house"], "doc": "d", "hypotheses": ['
-        '{"text": "a house", "features": {"am": -12.3, "lm": -4.5}, "score": true, "answer": "house"}, '
+        '{"text": "a house", "features": {"am": -12.3, "lm": -4.5}, "score": true, "answer": "house", '
+        '"system": "s1"}, '
         '{"text": "one höuse", "features": {"am": -12, "lm": -5.25e0}, "sparse": {"bi:one house": 1}, "score": 0.5}]}\n'
         '{"id": 7, "source": "", "references": ["x", "y"], "group": 3, "hypotheses": []}\n'
         '{"source": "-", "references": ["-"], "group": "3", "hypotheses": ['

@@ -27,6 +27,7 @@ from nbest.formats.lists.jsonl_kernels import (
     PARTS,
     SCORE,
     SOURCE,
+    SYSTEM,
     parse_lines,
 )  # fmt: skip
 from nbest.formats.lists.lines import Piece
@@ -56,6 +57,7 @@ class _Places(NamedTuple):
     texts: Ints  # [H, 3]
     groups: Ints  # [N, 3]
     answers: Ints  # [H, 3]
+    systems: Ints  # [H, 3]
 
 
 def parse(piece: Piece) -> NBest | None:
@@ -99,7 +101,7 @@ def parse(piece: Piece) -> NBest | None:
 
 def _room(lines: int, references: int, hypotheses: int, width: int) -> tuple[_Places, Floats, Ints]:
     """Where the kernel puts what it finds: strings, numbers, and where numbers are that it cannot turn exactly."""
-    sizes = (lines, lines, references, hypotheses, lines, hypotheses)
+    sizes = (lines, lines, references, hypotheses, lines, hypotheses, hypotheses)
     places = _Places(*(np.zeros((size, 3), np.int64) for size in sizes))
     return places, np.empty((hypotheses, width)), np.zeros((hypotheses, width), np.int64)
 
@@ -177,6 +179,7 @@ def _lists(
         groups=tuple(_strings(data, places.groups)) if GROUP in plan.keys or DOC in plan.keys else None,
         gains=features[:, -1].copy() if SCORE in plan.parts else None,
         answers=_texts(data, places.answers) if ANSWER in plan.parts else None,
+        systems=_texts(data, places.systems) if SYSTEM in plan.parts else None,
     )
 
 

@@ -7,8 +7,8 @@ from nbest.formats.lists.moses_fast import read_number
 
 KEYS = ("id", "source", "references", "hypotheses", "group", "doc")
 ID, SOURCE, REFERENCES, HYPOTHESES, GROUP, DOC = range(6)
-PARTS = ("text", "features", "score", "answer")
-TEXT, FEATURES, SCORE, ANSWER = range(4)
+PARTS = ("text", "features", "score", "answer", "system")
+TEXT, FEATURES, SCORE, ANSWER, SYSTEM = range(5)
 FIRST_PART = len(KEYS)
 """Where the words of parts begin, after those of keys."""
 
@@ -137,6 +137,8 @@ def _hypothesis(buffer, at, end, plan, found, h):
             at = _row(buffer, at, end, plan, features, hard=hard, h=h)
         elif part == SCORE:
             at = _value(buffer, at, end, plan.powers, features, hard=hard, h=h, d=features.shape[1] - 1)
+        elif part == SYSTEM:
+            at = _text(buffer, at, end, places.systems, h)
         else:
             at = _text(buffer, at, end, places.texts if part == TEXT else places.answers, h)
     return _expect(buffer, at, end, 125) if at >= 0 else -1

@@ -87,7 +87,7 @@ class _TestSet:
             for s in there:
                 own = {name: scores[s][i][1] for name, scores in features.items()}
                 worth = None if gains is None else gains[s][i][1]
-                builder.hypothesis(str(i), texts[s][i], own, i + 1, gain=worth)
+                builder.hypothesis(str(i), texts[s][i], own, i + 1, gain=worth, system=s)
         return builder.build()
 
     def _files(self, folder: str, pattern: str) -> list[Path]:

@@ -31,7 +31,7 @@ from nbest.formats.tabular import CellTable, mark_of, read_table
 
 _SOURCES, _GROUPS = ("source", "src"), ("group", "doc")
 _REFERENCE = re.compile(r"(ref|reference)s?_?[0-9]*").fullmatch
-_OWN = ("id", "text", "source", "reference", "references", "group", "gain", "answer", "index")
+_OWN = ("id", "text", "source", "reference", "references", "group", "gain", "answer", "system", "index")
 
 
 def read_rows(
@@ -49,9 +49,9 @@ def read_rows(
 
     `id` of the segment (id, segment, segment_id, seg_id, utt or utt_id), `text` (text, hypothesis, hyp or candidate),
     `references` (reference, references, ref; ref_1, ref_2, ... for several), `group` (group or doc), `gain`, what a
-    hypothesis is worth (gain: a column score is a feature unless this names it). `source` (or src), `answer` and
-    `index`, the place in the list, have these names. All other columns of numbers are features, or those that
-    `features` names.
+    hypothesis is worth (gain: a column score is a feature unless this names it). `source` (or src), `answer`, `system`,
+    who made the hypothesis, and `index`, the place in the list, have these names. All other columns of numbers are
+    features, or those that `features` names.
     """
     named = {"id": id, "text": text, "gain": gain, "group": group}
     return lists_of(read_table(path, data), **named, references=references, features=features)
@@ -87,6 +87,7 @@ class _Columns:
     group: str | None
     source: str | None
     answer: str | None
+    system: str | None
     index: str | None
     references: tuple[str, ...]
 
@@ -108,6 +109,7 @@ class _Columns:
             group=named["group"] or table.first_of(*_GROUPS),
             source=table.first_of(*_SOURCES),
             answer=table.first_of("answer"),
+            system=table.first_of("system"),
             index=table.first_of("index"),
             references=tuple(own),
         )
@@ -146,6 +148,7 @@ def _lists(table: CellTable, columns: _Columns, names: tuple[str, ...]) -> NBest
         texts=None if texts is None else Texts.of(texts).take(rows),
         gains=None if gains is None else gains[rows],
         answers=None if columns.answer is None else Texts.of(table.strings(columns.answer)).take(rows),
+        systems=None if columns.system is None else Texts.of(table.strings(columns.system)).take(rows),
         sparse=None if sparse is None else sparse[rows],
         sparse_names=sparse_names,
         positions=None if (np.diff(rows) == 1).all() else rows,
@@ -290,7 +293,7 @@ def _sniff_json(path: Path, head: bytes) -> bool:
     )
 
 
-_KEEPS = frozenset({"ids", "features", "references", "sources", "groups", "gains", "answers", "ragged"})
+_KEEPS = frozenset({"ids", "features", "references", "sources", "groups", "gains", "answers", "systems", "ragged"})
 
 CSV_FORMAT = Format(
     name="csv",

@@ -17,8 +17,8 @@ _NUMBERED = "reference_"
 def write_csv(corpus: NBest, path: str | Path) -> None:
     """Write a table with a header; between the fields are tabs where the suffix is .tsv, else commas.
 
-    Keeps ids, texts, dense features, references, sources, groups, gains and answers. Empty lists are left out; sparse
-    features cannot be written.
+    Keeps ids, texts, dense features, references, sources, groups, gains, answers and systems. Empty lists are left out;
+    sparse features cannot be written.
     """
     if corpus.sparse is not None:
         raise CapabilityError("csv cannot hold sparse features; write jsonl")
@@ -55,6 +55,7 @@ def _header(corpus: NBest) -> list[str]:
         "group": corpus.groups,
         "gain": corpus.gains,
         "answer": corpus.answers,
+        "system": corpus.systems,
     }
     return ["id", *(name for name, value in given.items() if value is not None), *references, *corpus.feature_names]
 
@@ -74,6 +75,7 @@ def _rows(corpus: NBest) -> Iterator[list[str]]:
                 (corpus.groups, i),
                 (None if corpus.gains is None else [repr(float(corpus.gains[h]))], 0),
                 (corpus.answers, h),
+                (corpus.systems, h),
             ):
                 row += [] if value is None else [value[at]]
             yield [*row, *references, *(repr(float(value)) for value in corpus.features[h])]

@@ -52,6 +52,8 @@ ARRAYS: dict[str, Array] = {
     "gains": Array("rows", ("<f8",)),
     "answer_bounds": Array("rows", into="answer"),
     "answer": Array("answer", _BYTES),
+    "system_bounds": Array("rows", into="system"),
+    "system": Array("system", _BYTES),
     "sparse_bounds": Array("rows", into="entries"),
     "sparse_columns": Array("entries", ("<i4", "<i8")),
     "sparse_values": Array("entries", _FLOATS),
@@ -98,6 +100,8 @@ def arrays_of(lists: NBest, columns: Ints | None) -> Arrays:
         found["gains"] = lists.gains
     if lists.answers is not None:
         found |= _joined("answer", lists.answers.compact())
+    if lists.systems is not None:
+        found |= _joined("system", lists.systems.compact())
     if lists.sparse is not None and columns is not None:
         found["sparse_bounds"] = np.asarray(lists.sparse.indptr, np.int64)
         found["sparse_columns"], found["sparse_values"] = columns[lists.sparse.indices], lists.sparse.data
@@ -137,6 +141,7 @@ def lists_in(arrays: Arrays, about: Mapping[str, Any], sparse_names: tuple[str, 
         groups=tuple(texts_in(near, "group")) if "group" in near else None,
         gains=near.get("gains"),
         answers=_texts(near, "answer"),
+        systems=_texts(near, "system"),
         sparse=_matrix(near, len(sparse_names)),
         sparse_names=sparse_names,
         positions=near.get("positions"),

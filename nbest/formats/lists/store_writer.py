@@ -33,6 +33,7 @@ _SAID = {
     "text_bounds": "texts",
     "gains": "scores",
     "answer_bounds": "answers",
+    "system_bounds": "systems",
     "source_bounds": "a source",
     "group_bounds": "a group",
     "reference_offsets": "references",

@@ -109,7 +109,7 @@ def table_of(corpus: NBest, name: str, *, sparse: bool = False) -> Any:
     if corpus.references is not None:
         lists = [list(map(_clean, each)) for each in corpus.references]
         columns["references"] = pa.array(lists, pa.list_(pa.string())).take(owners)
-    for column, texts in (("text", corpus.texts), ("answer", corpus.answers)):
+    for column, texts in (("text", corpus.texts), ("answer", corpus.answers), ("system", corpus.systems)):
         if texts is not None:
             columns[column] = _texts(texts).take(rows).cast(pa.string())
     if corpus.gains is not None:

@@ -9,6 +9,7 @@
 | `group` or `doc` | what the segment belongs to, a string or a whole number, the same in all of its rows |
 | `gain` | what the hypothesis is worth, a number (`score` in jsonl; here a column `score` is a feature as any other) |
 | `answer` | what of the hypothesis counts for equality |
+| `system` | who made the hypothesis, a string or a whole number |
 | `sparse` | a map from names to numbers |
 | any other column of numbers | a dense feature |
 
@@ -38,7 +39,7 @@ from nbest.formats.scores import IDS, TEXTS
 
 NEEDS = "pyarrow"
 
-OWN = ("id", "text", "source", "references", "group", "doc", "gain", "answer", "sparse")
+OWN = ("id", "text", "source", "references", "group", "doc", "gain", "answer", "system", "sparse")
 """Columns that are no features."""
 
 _ALIASES = {"id": IDS, "text": TEXTS, "source": ("src",), "references": ("reference", "ref")}
@@ -159,6 +160,7 @@ class _TableRows:
             ids=ids,
             texts=rows.texts("text", there),
             answers=rows.texts("answer", there),
+            systems=rows.texts("system", there),
             gains=rows.gains(there),
             references=rows.references(),
             sources=rows.segments_have("source"),
@@ -190,6 +192,7 @@ class _TableRows:
             ("text", _is_string, "strings"),
             ("source", _is_string, "strings"),
             ("answer", _is_string, "strings"),
+            ("system", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
             ("gain", _is_number, "numbers"),
             ("group", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
             ("doc", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
