@@ -13,6 +13,7 @@ from nbest.cli.loading import measure, read_lists, source_of, warn_of_labels, wa
 from nbest.cli.streams import put
 from nbest.corpus import split
 from nbest.evaluation.comparison import Compared, Row, compare
+from nbest.evaluation.pooling import POOLED
 from nbest.features import fit_recipes
 from nbest.features.wanted import columns, wanted
 from nbest.report import RENDERERS, Column, Table
@@ -93,7 +94,7 @@ def _table(found: Compared) -> Table:
         name = row.name + (" *" if row.name == found.best else "")
         spread = [row.spread] if repeated else []
         rows.append([name, row.dev, row.heldout, row.test, *spread, row.p, row.seconds, settings])
-    runs = ["scores are means over runs; spread: standard deviation of test scores over runs; p counts it"] * repeated
+    runs = [f"scores are means over runs; spread: standard deviation of test scores over runs; {POOLED}"] * repeated
     notes = [_NOTE, *runs, *([found.note] if found.note else [])]
     return Table(columns, rows, caption=found.metric, notes=notes, missing="")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -80,6 +81,17 @@ def grid_values(kind: type, wanted: list[str], option: str = "--grid") -> dict[s
             raise ParameterError(f"{option} names {name!r} twice")
         values[key] = [_convert(known[key], part, None) for part in rest.split(",") if part]
     return values
+
+
+def named_numbers(option: str, text: str) -> dict[str, float]:
+    """What NAME=VALUE,NAME=VALUE says."""
+    try:
+        found = _read(dict[str, float], text, None)
+    except ValueError:
+        found = {}
+    if not found or "" in found or len(found) <= text.count(",") or not all(map(math.isfinite, found.values())):
+        raise ParameterError(f"{option} must be NAME=VALUE,NAME=VALUE, each name once, got {text!r}")
+    return found
 
 
 def refuse_twice(given: Mapping[str, Any], values: Mapping[str, Any], option: str) -> None:

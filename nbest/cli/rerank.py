@@ -23,9 +23,13 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
 
       nbest rerank test.nbest --decision first > first.txt
 
+      nbest rerank test.jsonl --weights kiwi=1 --json > kiwi.jsonl
+
       nbest rerank test.nbest --model model.json --decision mbr --gain chrf -o out.txt
 
       nbest rerank test.jsonl --model model.json --decision mbr --gain exact --answer last-number > out.txt
+
+      nbest rerank test.jsonl --decision mbr --gain exact --gamma 0 --answer last-number > majority.txt
 
       nbest rerank kaldi/ --model model.json --ids -o out.tsv && nbest score out.tsv --refs text -m wer
 
@@ -34,6 +38,7 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
 
     test: list[str] = parameter(..., c.LISTS, flags=("test",))
     model: str | None = parameter(None, "Model of nbest tune, or a Moses weight file; not for first.")
+    weights: str | None = parameter(None, "Instead of a model: NAME=VALUE,NAME=VALUE; NAME=1 is one score alone.")
     lm: list[str] | None = parameter(None, "Language model of the model's features, if not in its folder; repeat.")
     decision: str | None = parameter(
         None, "1best, mbr, consensus, or first (of each list); default the model's own.", flags=("--decision", "-d")
@@ -43,14 +48,20 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
         None, "Normalise texts before mbr or consensus compare them: whisper, basic, ... (default: as in the model)."
     )
     gamma: float | None = parameter(
-        None, "Sharpness of mbr and consensus (default: the model's); large is 1best.", least=0.0
+        None,
+        "Sharpness of mbr and consensus (default: the model's); large is 1best, 0 is without any model.",
+        least=0.0,
     )
     evidence: int | None = parameter(None, "Most probable hypotheses mbr measures against (default 100).", least=1)
     order: int | None = parameter(None, "Longest n-grams of consensus (default 4); 1 is word counts.", least=1)
     k: int = parameter(1000, "From a forest: mbr and consensus choose among its k best strings.", least=1)
     output: str = parameter("-", "Chosen texts, one a line; - is stdout.", flags=("--output", "-o"))
     ids: bool = parameter(False, "Write id TAB text, which nbest score matches by id.")
-    as_json: bool = parameter(False, "A JSON object a line: id, text, index, score.", flags=("--json",))
+    as_json: bool = parameter(
+        False,
+        "A JSON object a line: id, text, index, score; gain and group where the lists have them.",
+        flags=("--json",),
+    )
 
     def run(self) -> None:
         """Read, choose, write."""

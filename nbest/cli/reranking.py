@@ -11,7 +11,7 @@ from typing import IO, Any
 from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
 from nbest.base.files import replacing
 from nbest.cli.console import Console, Pace
-from nbest.cli.further import refuse_rest, separate, take
+from nbest.cli.further import named_numbers, refuse_rest, separate, take
 from nbest.cli.loading import answered, files_of_options, over_blocks, source_of
 from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
@@ -38,9 +38,7 @@ def run(call: Rerank) -> None:
         raise ParameterError("only one input can come from standard input (-)")
     refuse_overwriting([call.output], [call.test, call.model, call.lm, files_of_options(call.option)])
     look_up(DECISIONS, call.decision or "1best", "decision")
-    if call.model is None and needs_model(call.decision or "1best"):
-        raise ParameterError(f"nbest rerank --decision {call.decision or '1best'} needs --model FILE")
-    model = LogLinear({}) if call.model is None else load(call.model, call.lm or ())
+    model = _model(call)
     decision = _decision(call, model, further)
     with console.progress("deciding") as update:
         pace = Pace(update)
@@ -89,6 +87,20 @@ class _Reranking:
             return choose(self.model, corpus, self.decision, k=self.call.k, progress=tell)
         except CapabilityError as error:
             raise CapabilityError(f"{self.call.test[0]}: {error}") from None
+
+
+def _model(call: Rerank) -> LogLinear:
+    """The model, or one of weights that are said; none is needed where scores do not count."""
+    if call.model is not None and call.weights is not None:
+        raise ParameterError("--model and --weights both say what to choose by; leave one of them out")
+    if call.weights is not None:
+        return LogLinear(named_numbers("--weights", call.weights))
+    if call.model is not None:
+        return load(call.model, call.lm or ())
+    name = call.decision or "1best"
+    if needs_model(name) and not (takes(name, "gamma") and call.gamma == 0.0):
+        raise ParameterError(f"nbest rerank --decision {name} needs --model FILE, or --weights NAME=VALUE,NAME=VALUE")
+    return LogLinear({})
 
 
 def _decision(call: Rerank, model: LogLinear, further: dict[str, str]) -> dict[str, Any]:
@@ -193,7 +205,7 @@ class _Lines:
 
 def _json_lines(found: Choice, texts: list[str]) -> list[str]:
     corpus, choice, scores = found.lists, found.chosen, found.scores()
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "id": name,
             "text": text,
@@ -202,4 +214,9 @@ def _json_lines(found: Choice, texts: list[str]) -> list[str]:
         }
         for name, text, h, low in zip(corpus.ids, texts, choice, corpus.offsets[:-1], strict=True)
     ]
+    if corpus.gains is not None:
+        for row, h in zip(rows, choice, strict=True):
+            row["gain"] = float(corpus.gains[h]) if h >= 0 else None
+    for row, group in zip(rows, corpus.groups or (), strict=corpus.groups is not None):
+        row["group"] = group
     return [json.dumps(row, ensure_ascii=False) for row in rows]

@@ -16,8 +16,9 @@ class Score(c.MetricOptions, c.AnswerOption, c.TableOption, c.Quiet, c.AsJson):
     references have the same ids) are matched by id. Outputs without ids are segments 0, 1, ... by line.
 
     Outputs with commas between them are runs of one system (of tuning with other seeds, say): their mean, their spread
-    and a p-value that counts it. Scores of other programs (COMET) are --metric external with --scores, a file for each
-    output: one number a line, or a table with ids.
+    and a p-value that counts it. NAME= before them names the system. Scores of other programs (COMET) are --metric
+    external with --scores, a file for each output: one number a line, or a table with ids. JSON lines of nbest rerank
+    carry the gains and groups of their lists: --metric external takes these gains, and tests go by these groups.
 
     [bold]Examples[/bold]
 
@@ -25,13 +26,17 @@ class Score(c.MetricOptions, c.AnswerOption, c.TableOption, c.Quiet, c.AsJson):
 
       nbest score baseline.txt tuned.txt --refs test.ref --metric wer --test bootstrap --normalize whisper
 
-      nbest score base.1,base.2,base.3 new.1,new.2,new.3 --refs test.ref --groups docs.tsv --table latex
+      nbest score old=base.1,base.2,base.3 new=new.1,new.2,new.3 --refs test.ref --groups docs.tsv --table latex
 
       nbest score a.txt b.txt --refs test.ref -m bleu,external --scores a.comet --scores b.comet --label COMET
+
+      nbest score kiwi=kiwi.jsonl tuned=chosen.jsonl --metric external --label MQM
     """
 
     outputs: list[str] = parameter(
-        ..., "Outputs, one text a line or by id; with several, each is tested against the first.", flags=("outputs",)
+        ...,
+        "Outputs, one text a line or by id, or NAME=FILE; with several, each is tested against the first.",
+        flags=("outputs",),
     )
     refs: list[str] | None = parameter(
         None, "References, one a line or by id; repeat for several.", flags=("--refs", "-r")
@@ -41,7 +46,9 @@ class Score(c.MetricOptions, c.AnswerOption, c.TableOption, c.Quiet, c.AsJson):
     groups: str | None = parameter(
         None, "Documents or speakers, id TAB group or a table: their segments are tested together."
     )
-    scores: list[str] | None = parameter(None, "With --metric external: scores of each output, a file for each.")
+    scores: list[str] | None = parameter(
+        None, "With --metric external: scores of each output, a file for each; --label COMET names them."
+    )
     column: str | None = parameter(None, "The column of --scores, where there are several.")
     seed: int = parameter(12345, "Seed of the test.")
 

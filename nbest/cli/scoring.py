@@ -18,10 +18,10 @@ from nbest.cli.score import Score
 from nbest.cli.streams import put
 from nbest.corpus import Texts
 from nbest.corpus.answers import answer_rule
-from nbest.evaluation.pooling import Pooled, pooled_permutation
+from nbest.evaluation.pooling import POOLED, Pooled, pooled_permutation
 from nbest.evaluation.significance import TESTS, Comparison, by_group, clustered
 from nbest.formats.groups import read_groups
-from nbest.formats.outputs import Outputs, read_output_scores, read_outputs
+from nbest.formats.outputs import Outputs, groups_of, own_gains, read_output_scores, read_outputs
 from nbest.metrics import METRICS, External
 from nbest.metrics.rates import Mean
 from nbest.report import RENDERERS, Cell, Column, Table
@@ -40,7 +40,7 @@ def run(call: Score) -> None:
     names = [name for name in call.metric.split(",") if name]
     if not names:
         raise ParameterError(f"--metric names none; known: {', '.join(METRICS)}")
-    scoring = _Scoring.of(call, {word: _runs(word) for word in words}, console)
+    scoring = _Scoring.of(call, _systems(words), console)
     found = []
     for name in dict.fromkeys(names):
         mine = {key: value for key, value in given.items() if key in _options(name)}
@@ -57,9 +57,30 @@ def run(call: Score) -> None:
             put("")
 
 
+def _systems(words: Sequence[str]) -> dict[str, list[str]]:
+    """The files of the runs of each system, by its name, which are its files where none is said."""
+    systems: dict[str, list[str]] = {}
+    for word in words:
+        name, runs = _system(word)
+        if systems.setdefault(name, runs) != runs:
+            raise ParameterError(f"two systems are called {name!r}; names of systems must differ")
+    return systems
+
+
+def _system(word: str) -> tuple[str, list[str]]:
+    """FILE, RUN,RUN or NAME= before them; commas and signs of names of files that exist mean nothing."""
+    if os.path.exists(word):
+        return word, [word]
+    if all(map(os.path.exists, _runs(word))):
+        return word, _runs(word)
+    name, equals, rest = word.partition("=")
+    if not (name and equals and rest):
+        return word, _runs(word)
+    return name, [rest] if os.path.exists(rest) else _runs(rest)
+
+
 def _runs(word: str) -> list[str]:
-    """The files of a system: one, or several with commas between them."""
-    return [word] if "," not in word or os.path.exists(word) else [path for path in word.split(",") if path]
+    return [path for path in word.split(",") if path]
 
 
 def _kind(name: str) -> type:
@@ -105,7 +126,7 @@ class _Scoring:
                 if "" in mine:
                     console.say(f"{path}: {mine.count('')} of {len(mine)} outputs have no answer")
             references = [[rule.of_reference(text) for text in group] for group in references]
-        groups = None if call.groups is None else read_groups(call.groups, outputs.ids)
+        groups = groups_of(outputs) if call.groups is None else read_groups(call.groups, outputs.ids)
         return cls(call, systems, texts, references, outputs=outputs, groups=groups)
 
     @property
@@ -118,8 +139,8 @@ class _Scoring:
         metric = how.metric
         stats = {name: [by_group(run, self.groups) for run in runs] for name, runs in self._stats(how).items()}
         base, rows = next(iter(stats.values())), []
-        answer = f"|answer:{self.call.answer}" if self.call.answer else ""
-        signature = metric.signature(len(self.references[0]) if self.references else 1) + answer
+        answer = f"|answer:{self.call.answer}" if self.call.answer and not isinstance(metric, External) else ""
+        signature = metric.signature(len(self.references[0]) if self.references else 0) + answer
         for name, runs in stats.items():
             found = Pooled.of(metric, runs)
             row: Row = {"system": name, "name": metric.name, "score": found.mean, "signature": signature}
@@ -145,10 +166,13 @@ class _Scoring:
     def _given(self, metric: External) -> dict[str, list[Floats]]:
         paths = [path for runs in self.systems.values() for path in runs]
         files = self.call.scores or []
+        if not files and self.outputs.gains:
+            own = {path: metric.stats_of(own_gains(path, self.outputs)) for path in paths}
+            return {name: [own[path] for path in runs] for name, runs in self.systems.items()}
         if len(files) != len(paths):
             raise ParameterError(
                 f"--metric external needs --scores FILE once for each of the {len(paths)} outputs, in their order; "
-                f"got {len(files)}"
+                f"got {len(files)} (or outputs of nbest rerank --json, of lists that know what hypotheses are worth)"
             )
         read = [metric.stats_of(read_output_scores(file, self.outputs, self.call.column)) for file in files]
         known = iter(read)
@@ -199,7 +223,7 @@ def _table(found: Sequence[_Scored], note: str) -> Table:
         values.append([row["system"], *untested])
     notes = [f"signature: {each.rows[0]['name']}|{each.rows[0]['signature']}" for each in found]
     if "spread" in found[0].rows[0]:
-        notes.append("means over runs; spread: standard deviation over runs; p counts it")
+        notes.append(f"means over runs; spread: standard deviation over runs; {POOLED}")
     if len(found) > 1 and "p" in found[0].rows[0]:
         notes.append(f"p: {found[0].test} test against the first system")
     heads = [column for _, columns in sets for column, _ in columns]

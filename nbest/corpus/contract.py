@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkabl
 
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints, References
+from nbest.corpus.answers import rule_of
 from nbest.corpus.container import Said
 from nbest.corpus.metric import Metric
 from nbest.corpus.nbest import NBest, Origin
@@ -189,7 +190,9 @@ def no_answer(question: str, corpus: object) -> ParameterError:
 
 
 def signature_of(corpus: Corpus) -> str:
-    """Name and signature of the metric of a corpus."""
+    """Name and signature of the metric of a corpus, and how answers are found where it compares these."""
     metric = corpus.need_metric()
     counts = {len(refs) for refs in corpus.references or ((),)}
-    return f"{metric.name}|{metric.signature(counts.pop() if len(counts) == 1 else -1)}"
+    rule = "" if hasattr(metric, "stats_of") else rule_of(corpus)
+    answer = f"|answer:{rule}" if rule else ""
+    return f"{metric.name}|{metric.signature(counts.pop() if len(counts) == 1 else -1)}{answer}"

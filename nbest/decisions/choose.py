@@ -113,7 +113,7 @@ def _own(forests: Corpus) -> LogLinear:
 
 def gain_of(model: LogLinear) -> Metric:
     """The metric that the model was tuned for, with its normalisation of texts; bleu where it is none of texts."""
-    name, *said = model.metric.split("|")
+    name, *said = model.metric.partition("|answer:")[0].split("|")
     name = name.lower() if name.lower() in METRICS and name.lower() != "external" else "bleu"
     how = next((each.removeprefix(_NORM) for each in said if each.startswith(_NORM)), None)
     return make_metric(name, **({} if how is None else {"normalize": how}))

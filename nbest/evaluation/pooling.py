@@ -14,6 +14,9 @@ from nbest.base.types import Bools, Floats
 from nbest.corpus.metric import Metric
 from nbest.evaluation.significance import Comparison, extreme_share, passes, selections
 
+POOLED = "p: segments are swapped for all runs together, and runs drawn"
+"""What tables say of `pooled_permutation`."""
+
 
 @dataclass(frozen=True)
 class Pooled:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from nbest.corpus.order import in_order, whole_numbers
 from nbest.formats.lists.base import shown
 from nbest.formats.references import align_lines
 from nbest.formats.scores import read_scores
-from nbest.formats.texts_by_id import ids_before_blanks, not_chosen, own_ids, texts_after_blanks, without_blank_end
+from nbest.formats.texts_by_id import ids_before_blanks, json_rows, own_ids, texts_after_blanks, without_blank_end
+
+_JOIN = " (those of hypotheses: nbest features join --gain, and rerank --json writes that of what is chosen)"
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,10 @@ class Outputs:
     references: References  # none where no file has any
     left_out: int  # references of segments that no system has an output for
     ids: Sequence[str] | int  # of the segments, or their number where the lines carry none
+    gains: dict[str, Floats] = field(
+        default_factory=dict
+    )  # [N] of systems that carry them, NaN where nothing is chosen
+    groups: dict[str, list[str]] = field(default_factory=dict)  # N of systems that carry them
 
 
 def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
@@ -34,6 +41,7 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     Lines `id<TAB>text`, JSON lines of `nbest rerank --json`, and `id text` where references have these ids too, are
     taken by id; others by line, as segments 0, 1, ... All systems must have the same segments. Those for which no
     system chose anything ("index": null in JSON lines) are left out. Without references, only ids that are sure count.
+    JSON lines may carry what the chosen is worth ("gain") and what its segment belongs to ("group").
     """
     lines = {path: read_lines(path) for path in paths}
     for path, mine in lines.items():
@@ -47,7 +55,8 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     ids = in_order(known[named] or ())
     systems = {path: _in_order(path, mine, known[path], named, ids) for path, mine in lines.items()}
     references, left_out = align_lines(given, ids) if given else ((), 0)
-    nothing = set.intersection(*(not_chosen(path, mine) for path, mine in lines.items()))
+    rows = {path: {str(row["id"]): row for row in json_rows(path, mine) or ()} for path, mine in lines.items()}
+    nothing = set.intersection(*map(_not_chosen, rows.values()))
     kept = [i for i, name in enumerate(ids) if name not in nothing]
     if not kept:
         raise FormatError(named, None, "there is no output in it: nothing was chosen for any segment")
@@ -55,8 +64,68 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
         {path: [texts[i] for i in kept] for path, texts in systems.items()},
         [references[i] for i in kept] if given else (),
         left_out + len(nothing),
-        [ids[i] for i in kept],
+        names := [ids[i] for i in kept],
+        gains={path: np.array([_gain(path, mine[name]) for name in names]) for path, mine in _with("gain", rows)},
+        groups={path: [_group(path, mine[name]) for name in names] for path, mine in _with("group", rows)},
     )
+
+
+Rows = dict[str, dict[str, Any]]
+"""Of JSON lines, by id."""
+
+
+def _not_chosen(rows: Rows) -> set[str]:
+    return {name for name, row in rows.items() if "index" in row and row["index"] is None}
+
+
+def _with(key: str, files: dict[str, Rows]) -> Iterator[tuple[str, Rows]]:
+    """The files whose lines carry a key, all of them."""
+    for path, rows in files.items():
+        lacking = [name for name, row in rows.items() if key not in row]
+        if lacking and len(lacking) < len(rows):
+            raise FormatError(path, None, f"some lines have {key!r}, but not that of segment {lacking[0]!r}")
+        if rows and not lacking:
+            yield path, rows
+
+
+def _gain(path: str, row: dict[str, Any]) -> float:
+    gain = np.nan if row["gain"] is None else row["gain"]
+    if type(gain) not in (int, float) or np.isinf(gain):
+        raise FormatError(path, None, f"'gain' of segment {row['id']!r} must be a number, got {shown(gain)}")
+    return float(gain)
+
+
+def _group(path: str, row: dict[str, Any]) -> str:
+    if type(row["group"]) not in (str, int):
+        raise FormatError(path, None, f"'group' of segment {row['id']!r} must be a string, got {shown(row['group'])}")
+    return str(row["group"])
+
+
+def own_gains(path: str, outputs: Outputs) -> Floats:
+    """[N] the gains that an output carries; a `FormatError` where it does not, or nothing is chosen of a segment."""
+    if path not in outputs.gains:
+        other = next(iter(outputs.gains))
+        raise FormatError(path, None, f"carries no gains, while {other} does; write both with nbest rerank --json")
+    missing = np.isnan(outputs.gains[path])
+    if missing.any():
+        name = _ids(outputs)[int(np.argmax(missing))]
+        raise FormatError(path, None, f"nothing is chosen for segment {name!r}, so that it has no gain")
+    return outputs.gains[path]
+
+
+def _ids(outputs: Outputs) -> Sequence[str]:
+    return list(map(str, range(outputs.ids))) if isinstance(outputs.ids, int) else outputs.ids
+
+
+def groups_of(outputs: Outputs) -> list[str] | None:
+    """The group of each segment where outputs carry them; where several do, they must say the same."""
+    first, known = next(iter(outputs.groups.items()), ("", None))
+    for path, groups in outputs.groups.items():
+        at = next((at for at, group in enumerate(groups) if known and group != known[at]), None)
+        if known and at is not None:
+            what = f"segment {_ids(outputs)[at]!r} is of group {shown(groups[at])}, in {first} of {shown(known[at])}"
+            raise FormatError(path, None, f"{what}; --groups FILE says what holds")
+    return known
 
 
 def read_output_scores(path: str, outputs: Outputs, column: str | None = None) -> Floats:
@@ -64,7 +133,7 @@ def read_output_scores(path: str, outputs: Outputs, column: str | None = None) -
     table = read_scores(path, None if column is None else [column])
     if len(table.names) > 1:
         raise FormatError(path, None, f"several columns of numbers; say which (--column): {', '.join(table.names)}")
-    ids = list(map(str, range(outputs.ids))) if isinstance(outputs.ids, int) else list(outputs.ids)
+    ids = _ids(outputs)
     values = table.values[:, 0]
     empty = np.isnan(values)
     if empty.any():
@@ -76,7 +145,7 @@ def read_output_scores(path: str, outputs: Outputs, column: str | None = None) -
     rows: dict[str, int] = {}
     for row, name in enumerate(table.ids):
         if rows.setdefault(name, row) != row:
-            table.complain(row, f"segment {name!r} is there twice; expected one score an output")
+            table.complain(row, f"segment {name!r} is there twice; expected one score an output{_JOIN}")
     missing = next((name for name in ids if name not in rows), None)
     if missing is not None:
         raise FormatError(path, None, f"there is no score for segment {missing!r}")

@@ -10,7 +10,7 @@ from typing import Any
 from nbest.base.errors import FormatError
 from nbest.formats.json_text import loads, need
 
-_KEYS = {"id", "text", "index", "score"}  # what `nbest rerank --json` writes
+_KEYS = {"id", "text", "index", "score", "gain", "group"}  # what `nbest rerank --json` writes
 _BLANK = re.compile(r"[ \t]")
 
 
@@ -25,7 +25,7 @@ def without_blank_end(lines: list[str]) -> list[str]:
 def own_ids(path: str | Path, lines: list[str]) -> dict[str, str] | None:
     """Texts by id where every line says for sure that it carries one: before a tab, or as JSON; else None."""
     lines = without_blank_end(lines)
-    rows = _json_rows(path, lines)
+    rows = json_rows(path, lines)
     if rows is not None:
         return {str(row["id"]): row["text"] for row in rows}
     pairs = [line.partition("\t") for line in lines]
@@ -38,14 +38,9 @@ def own_ids(path: str | Path, lines: list[str]) -> dict[str, str] | None:
     return {name: text for name, _, text in pairs}
 
 
-def not_chosen(path: str | Path, lines: list[str]) -> set[str]:
-    """The ids of segments for which the JSON lines of `nbest rerank` say that nothing was chosen ("index": null)."""
-    rows = _json_rows(path, without_blank_end(lines)) or ()
-    return {str(row["id"]) for row in rows if "index" in row and row["index"] is None}
-
-
-def _json_rows(path: str | Path, lines: list[str]) -> list[dict[str, Any]] | None:
-    """The rows of JSON lines with "id" and "text"; None where lines are not so."""
+def json_rows(path: str | Path, lines: list[str]) -> list[dict[str, Any]] | None:
+    """The rows of JSON lines as `nbest rerank --json` writes them, at least "id" and "text"; None of other lines."""
+    lines = without_blank_end(lines)
     if not lines or not all(line.startswith("{") and '"id"' in line and '"text"' in line for line in lines):
         return None
     rows, known = list[dict[str, Any]](), set[str]()
