@@ -181,7 +181,8 @@ class ScoresColumn:
     """Where an external metric gets its scores: from the lists."""
 
     column: str | None = parameter(
-        None, "With --metric external: the feature that holds the scores (it is not tuned), or column of --scores."
+        None,
+        "With --metric external (--label MQM names it): the feature of its scores (not tuned), or column of --scores.",
     )
 
 

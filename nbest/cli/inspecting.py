@@ -13,7 +13,7 @@ from nbest.cli.inspect import Inspect
 from nbest.cli.loading import Measure, Source, answered, measure, over_blocks, read_corpus, read_lists, source_of
 from nbest.cli.streams import put
 from nbest.corpus import NBest
-from nbest.corpus.contract import C, need_lists
+from nbest.corpus.contract import C, Corpus, need_lists
 from nbest.evaluation.forest_inspection import ForestInspection, inspect_corpus
 from nbest.evaluation.inspection import Inspection, inspect, inspect_blocks
 from nbest.evaluation.model_inspection import ModelInspection, inspect_model, is_model
@@ -114,19 +114,22 @@ def _look(source: Source, how: Measure | None, call: Inspect, console: Console) 
     def measured(corpus: C) -> C:
         return answered(corpus, call.answer) if how is None else how.measured(corpus)
 
+    by_line = bool(call.refs)
     if call.against is not None:
         lists = need_lists(measured(read_corpus(source, console)), "--against compares lists; these are forests")
-        return inspect(lists, read_lists(source_of(call, [call.against], call.against_refs), console))
+        other = read_lists(source_of(call, [call.against], call.against_refs), console)
+        return inspect(lists, other, by_line=by_line)
     if call.scores is not None:  # of all hypotheses
-        return inspect_corpus(measured(read_corpus(source, console)))
+        return inspect_corpus(measured(read_corpus(source, console)), by_line=by_line)
 
     def lists_found(blocks: Iterable[NBest]) -> Inspection | ForestInspection:
-        return inspect_blocks(map(measured, blocks))
+        return inspect_blocks(map(measured, blocks), by_line=by_line)
+
+    def whole(corpus: Corpus) -> Inspection | ForestInspection:
+        return inspect_corpus(measured(corpus), by_line=by_line)
 
     with console.progress(f"bytes of {source.lists[0]}") as update:
-        return over_blocks(
-            source, console, lists_found, whole=lambda corpus: inspect_corpus(measured(corpus)), progress=update
-        )
+        return over_blocks(source, console, lists_found, whole=whole, progress=update)
 
 
 def _print_lists(found: Inspection, how: Measure | None, console: Console) -> None:

@@ -151,12 +151,12 @@ class Container:
         """The same with references for a metric, its own when none are given, and these."""
         need_metric(f"{type(self).__name__}.with_metric", metric)
         corpus = self if references is None else self.with_references(references)
-        if corpus.references is None:
+        if corpus.references is None and getattr(metric, "needs_references", True):
             raise CapabilityError(
                 f"{metric.name} needs references and these {self.said.many} carry none; "
-                "give them (--refs on the command line)"
+                "give them (in Python to with_metric, on the command line with --refs)"
             )
-        return corpus, corpus.references
+        return corpus, corpus.references or ()
 
     def of_segments(self, chosen: Iterable[int]) -> dict[str, Any]:
         """The fields that belong to segments, for these segments."""

@@ -292,10 +292,10 @@ class NBest(Container):
 def _measured(metric: Metric, part: NBest) -> Floats:
     """[H, M] statistics of a shard."""
     assert part.compared is not None
-    assert part.references is not None
+    references = part.references if part.references is not None else ((),) * len(part)
     if not getattr(metric, "needs_sources", False):
-        return metric.stats(part.compared, part.offsets, part.references)
-    return metric.stats(part.compared, part.offsets, part.references, sources=part.sources)  # type: ignore[call-arg]
+        return metric.stats(part.compared, part.offsets, references)
+    return metric.stats(part.compared, part.offsets, references, sources=part.sources)  # type: ignore[call-arg]
 
 
 def _checked(names: Sequence[str], dense: tuple[str, ...]) -> _CheckedNames:

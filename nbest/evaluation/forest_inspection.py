@@ -53,18 +53,18 @@ class ForestInspection:
 
 
 @singledispatch
-def inspect_corpus(corpus: Corpus) -> Inspection | ForestInspection:
-    """What is in a corpus, and what is wrong with it."""
+def inspect_corpus(corpus: Corpus, by_line: bool = False) -> Inspection | ForestInspection:
+    """What is in a corpus, and what is wrong with it; `by_line`: its references are in a file (`inspect`)."""
     raise no_answer("inspect_corpus", corpus)
 
 
 @inspect_corpus.register(NBest)
-def _(corpus: NBest) -> Inspection:
-    return inspect(corpus)
+def _(corpus: NBest, by_line: bool = False) -> Inspection:
+    return inspect(corpus, by_line=by_line)
 
 
 @inspect_corpus.register(Forests)
-def inspect_forests(forests: Forests) -> ForestInspection:
+def inspect_forests(forests: Forests, by_line: bool = False) -> ForestInspection:
     """Look at forests; with a metric also at the scores of simple choices."""
     uniform = posteriors(forests, np.zeros(forests.edges))
     filled = uniform.log_z > -np.inf

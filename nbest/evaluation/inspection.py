@@ -53,14 +53,15 @@ class Inspection:
     findings: tuple[str, ...]
 
 
-def inspect(corpus: NBest, other: NBest | None = None) -> Inspection:
-    """Look at lists; with statistics also at scores and signs, with `other` also at overlap between the two."""
-    found = inspect_blocks([corpus])
+def inspect(corpus: NBest, other: NBest | None = None, *, by_line: bool = False) -> Inspection:
+    """Look at lists; with statistics also at scores and signs, with `other` also at overlap between the two. `by_line`:
+    references are not with the lists but in a file, so that it matters which segments are missing."""
+    found = inspect_blocks([corpus], by_line=by_line)
     overlap = _overlap_findings(corpus, other) if other is not None else []
     return replace(found, findings=(*found.findings, *overlap)) if overlap else found
 
 
-def inspect_blocks(blocks: Iterable[NBest]) -> Inspection:
+def inspect_blocks(blocks: Iterable[NBest], *, by_line: bool = False) -> Inspection:
     """`inspect` of lists that come block by block, each of which is looked at once; of measured ones features and
     statistics are kept on disk."""
     seen = Seen()
@@ -73,7 +74,7 @@ def inspect_blocks(blocks: Iterable[NBest]) -> Inspection:
         scale = seen.scale
         features = tuple(_feature(seen, d, scale[d]) for d in range(len(seen.feature_names)))
         findings = [
-            *_list_findings(seen),
+            *_list_findings(seen, by_line=by_line or not seen.judged),
             *leftover_findings(seen.texts, seen.references),
             *(punctuation_findings(seen.texts, seen.references) if _as_they_are(seen) else ()),
             *_feature_findings(seen.beginning, seen.feature_names, scale),
@@ -120,7 +121,7 @@ def _scores(seen: Seen, kept: Kept) -> dict[str, float]:
     return {"first": by_first, "random": random_score(kept), "oracle": corpus_oracle_score(kept)}
 
 
-def _list_findings(seen: Seen) -> list[str]:
+def _list_findings(seen: Seen, *, by_line: bool) -> list[str]:
     found = []
     empty, single = (int((seen.lengths == size).sum()) for size in (0, 1))
     if empty:
@@ -139,8 +140,10 @@ def _list_findings(seen: Seen) -> list[str]:
             "wrong by exact, and no votes"
         )
     missing, absent = gaps(seen.ids.numbers)
-    if missing:
-        found.append(f"{missing} segments are missing (the first is {absent}): references must not shift for it")
+    if missing and by_line:
+        found.append(
+            f"{missing} segments are missing (the first is {absent}): references that go by line must have their lines"
+        )
     return found
 
 

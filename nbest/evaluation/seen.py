@@ -58,6 +58,7 @@ class Seen:
         self.sparse_names: set[str] = set()
         self.columns: list[SeenColumn] = []
         self.ids = SegmentNumbers()
+        self.judged = True  # references or gains are with all segments
         self.distinct: int | None = 0
         self.unanswered = 0
         self.texts: list[str] = []  # of the first 20,000 hypotheses
@@ -73,6 +74,7 @@ class Seen:
         if self.metric is None:
             self.metric = block.metric
         self.ids.add(block.ids)
+        self.judged = self.judged and (block.references is not None or block.gains is not None)
         self._lengths.frombytes(block.lengths.tobytes())
         self.sparse_names.update(block.sparse_names)
         self._add_distinct(block)

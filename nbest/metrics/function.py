@@ -17,7 +17,8 @@ from nbest.metrics.references import flatten
 
 @dataclass(frozen=True, kw_only=True)
 class OfFunction(Mean):
-    """Mean of `function(hypothesis, references)`, or of `function(hypothesis, references, source)`, in its own unit.
+    """Mean of `function(hypothesis, references)`, in its own unit; also of `function(hypothesis)`, for which lists need
+    no references, and of `function(hypothesis, references, source)`.
 
     Equal hypotheses of a segment are asked for once. Statistics: value, count (1). Losses are distances to the best of
     the values given together. Processes and clusters need a function with a name of its own, which can be pickled.
@@ -30,9 +31,9 @@ class OfFunction(Mean):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(f"'function' of metric must be a function, got {shown(self.function)}")
-        if not 2 <= self._arguments <= 3:
+        if not 1 <= self._arguments <= 3:
             raise ParameterError(
-                f"'function' of metric must take a hypothesis and its references, and may take the source; "
+                f"'function' of metric must take a hypothesis, and may take its references, and the source; "
                 f"it takes {self._arguments} arguments"
             )
 
@@ -52,21 +53,29 @@ class OfFunction(Mean):
         """Whether the function takes the source, too."""
         return self._arguments == 3
 
+    @property
+    def needs_references(self) -> bool:
+        """Whether the function takes more than the hypothesis."""
+        return self._arguments > 1
+
     def stats(
         self, texts: Texts, offsets: Ints, references: References, sources: Sequence[str] | None = None
     ) -> Floats:
         """[H, 2] what the function says, and 1."""
-        flatten(texts, offsets, references)  # sizes
+        if self.needs_references:
+            flatten(texts, offsets, references)  # sizes
         if self.needs_sources and sources is None:
             raise CapabilityError(f"the function of {self.name} takes the source, and there are none")
         values: list[Any] = []
         for segment, group in enumerate(references):
-            more = (sources[segment],) if self.needs_sources and sources is not None else ()
+            more: tuple[Any, ...] = (tuple(group),) if self.needs_references else ()
+            if self.needs_sources and sources is not None:
+                more = (*more, sources[segment])
             known: dict[str, Any] = {}
             for h in range(offsets[segment], offsets[segment + 1]):
                 text = texts[h]
                 if text not in known:
-                    known[text] = self._value(text, tuple(group), *more)
+                    known[text] = self._value(text, *more)
                 values.append(known[text])
         return values_as_stats(self.name, values)
 
@@ -88,6 +97,7 @@ class OfFunction(Mean):
 
 
 def metric(function: Callable[..., float], *, name: str = "function", higher_is_better: bool = True) -> OfFunction:
-    """A metric of a function from a hypothesis and its references (and the source, if it takes three arguments) to a
-    number; the corpus score is their mean. It works wherever a metric does: training, MBR, significance."""
+    """A metric of a function from a hypothesis (and its references, if it takes two arguments, and the source, if it
+    takes three) to a number; the corpus score is their mean. It works wherever a metric does: training, MBR,
+    significance."""
     return OfFunction(function=function, name=name, higher_is_better=higher_is_better)

@@ -136,6 +136,26 @@ def test_gains_and_groups_are_never_mixed(folder, capsys) -> None:
     assert "b.jsonl: nothing is chosen for segment 's0'" in fails(capsys, *score, "a.jsonl", "b.jsonl")
 
 
+def test_missing_segments_matter_only_where_references_go_by_line(folder, capsys) -> None:
+    rows = [json.loads(line) | {"id": 2 * i} for i, line in enumerate(Path("lists.jsonl").read_text().splitlines())]
+    Path("ref").write_text("".join(f"text {i // 2} 1\n" for i in range(2 * N)))
+    bare = [{key: value for key, value in row.items() if key != "references"} for row in rows]
+    for row in bare:
+        row["hypotheses"] = [{"text": each["text"], "features": each["features"]} for each in row["hypotheses"]]
+    write("own.jsonl", rows)
+    write("gains.jsonl", [{key: value for key, value in row.items() if key != "references"} for row in rows])
+    write("bare.jsonl", bare)
+    for args, said in (
+        (["own.jsonl"], False),
+        (["gains.jsonl", "-m", "external"], False),
+        (["bare.jsonl"], True),
+        (["bare.jsonl", "--refs", "ref", "-m", "wer"], True),
+        (["bare.jsonl", "--refs", "ref", "-m", "wer", "--against", "own.jsonl"], True),
+    ):
+        assert main(["inspect", *args, "-q"]) == 0
+        assert ("29 segments are missing (the first is 1)" in capsys.readouterr().out) == said, args
+
+
 def test_systems_have_names(folder, capsys) -> None:
     for name in ("a", "b"):
         chosen(f"{name}.jsonl", "--weights", f"{name}=1")

@@ -17,6 +17,7 @@ from nbest.base.errors import FormatError, FormatWarning
 from nbest.cli.main import main
 from nbest.corpus import NBest
 from nbest.formats import read
+from nbest.formats.lists.chat import EMPTY
 from nbest.testing.formats import mutant
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -109,6 +110,14 @@ def test_tokens_without_probability_of_vllm(reading) -> None:
     assert columns(corpus) == {"logprob": [-1], "tokens": [2], "finished": [1]}
 
 
+def test_choices_stand_in_the_order_of_their_index(reading) -> None:
+    choices = [{"index": at, "text": text} for at, text in ((2, "c"), (0, "a"), (1, "b"))]
+    line = {"custom_id": "q", "response": {"status_code": 200, "body": {"choices": choices}}}
+    assert lists(reading("openai", json.dumps(line) + "\n")) == [["a", "b", "c"]]
+    del choices[1]["index"]
+    assert lists(reading("openai", json.dumps(line) + "\n")) == [["c", "a", "b"]]
+
+
 def test_failed_requests_are_counted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     failed = {"status_code": 429, "body": {"error": {"message": "slow down"}}}
     path = tmp_path / "out.jsonl"
@@ -117,12 +126,12 @@ def test_failed_requests_are_counted(tmp_path: Path, capfd: pytest.CaptureFixtur
         + batch_line("b", response=failed)
         + batch_line("c", response=None, error={"code": "batch_expired", "message": "late"})
     )
-    with pytest.warns(FormatWarning, match="2 of 3 requests failed; left out \\(line 2: 'slow down'\\)"):
+    with pytest.warns(FormatWarning, match="2 of 3 requests failed \\(line 2: 'slow down'\\); lists"):
         corpus = read(path)
     assert (corpus.ids, lists(corpus)) == (("a", "b", "c"), [["x"], [], []])
     assert main(["convert", str(path), "-", "--quiet"]) == 0
     said = capfd.readouterr()
-    assert said.err == f"warning: {path}: 2 of 3 requests failed; left out (line 2: 'slow down')\n"
+    assert said.err == f"warning: {path}: 2 of 3 requests failed (line 2: 'slow down'); {EMPTY}\n"
     assert said.out.count("\n") == 3
 
 
@@ -212,7 +221,9 @@ def test_archives_of_older_versions(reading) -> None:
 
 def test_samples_that_failed(reading) -> None:
     data = packed(a=sample("a", "x"), b=sample("b", "y", error={"message": "m"}), c=sample("a", epoch=2))
-    with pytest.warns(FormatWarning, match="2 of 3 samples failed or have no output; left out"):
+    with pytest.warns(
+        FormatWarning, match="2 of 3 samples failed or have no output; lists for which nothing else came"
+    ):
         corpus = reading("inspect", data)
     assert (corpus.ids, lists(corpus)) == (("a", "b"), [["x"], []])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,11 +64,24 @@ def test_sources():
         lists().with_metric(metric)
 
 
+def test_a_function_of_the_hypothesis_alone_needs_no_references():
+    metric = nbest.metric(lambda hypothesis: float(hypothesis.startswith("b")), name="b")
+    bare = replace(lists(), references=None)
+    found = bare.with_metric(metric)
+    np.testing.assert_array_equal(found.stats, lists().with_metric(nbest.metric(right)).stats)
+    np.testing.assert_array_equal(found.stats, lists().with_metric(metric).stats)
+    model = nbest.MERT(restarts=1).fit(found)
+    assert model.scores_["dev"] > found.score(found.offsets[:-1])
+    assert model.metric.startswith("b|nrefs:0|")
+    with pytest.raises(CapabilityError, match="function needs references and these lists carry none; give them"):
+        bare.with_metric(nbest.metric(right))
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         (3, "must be a function, got 3"),
-        (lambda h: 1.0, "it takes 1 argument"),
+        (lambda: 1.0, "it takes 0 arguments"),
         (lambda h, r: None, "must return a number, got None for 'a 0'"),
         (lambda h, r: float("nan"), "must be finite, got nan for hypothesis 0"),
     ],

@@ -11,6 +11,8 @@ from nbest.formats.json_text import need, need_number
 
 NO_PROBABILITY = -9999.0
 """What vLLM writes for a token whose probability is not known, or 0."""
+EMPTY = "lists for which nothing else came are empty"
+"""What readers say of requests that failed."""
 
 
 def content_text(path: str | Path, line: int, content: Any) -> str:

@@ -14,7 +14,7 @@ from nbest.corpus import NBest
 from nbest.formats.json_text import entries, kind, loads, need, need_number, top_keys
 from nbest.formats.lists.base import Format, is_number
 from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.chat import content_text, last_question, token_features
+from nbest.formats.lists.chat import EMPTY, content_text, last_question, token_features
 
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's grades: correct, partly, incorrect, no answer."""
@@ -27,7 +27,7 @@ def read_inspect(path: str | Path, *, data: bytes | None = None, score: str | No
 
     The target is the reference, the input the source. `score` names the scorer whose values are the gains and whose
     answers are the answers, by default the only one; the other scores are features. Features, too: `logprob` and
-    `tokens` where log-probabilities are there. Samples that failed are left out and counted.
+    `tokens` where log-probabilities are there. Samples that failed are counted, and give no hypotheses.
     """
     contents = read_bytes(path) if data is None else data
     read = _zipped if contents.startswith(ZIP) else _plain
@@ -46,8 +46,8 @@ def read_inspect(path: str | Path, *, data: bytes | None = None, score: str | No
     builder.path = path
     corpus = builder.build()
     if len(done) < len(samples):
-        failed = f"{len(samples) - len(done)} of {len(samples)} samples failed or have no output; left out"
-        warnings.warn(f"{path}: {failed}", FormatWarning, stacklevel=2)
+        failed = f"{len(samples) - len(done)} of {len(samples)} samples failed or have no output"
+        warnings.warn(f"{path}: {failed}; {EMPTY}", FormatWarning, stacklevel=2)
     if several and names:
         why = f"scores are left out: they are of samples, and sample {several[0].name!r} has several choices"
         warnings.warn(f"{path}: {why}", FormatWarning, stacklevel=2)

@@ -14,7 +14,7 @@ from nbest.corpus import NBest
 from nbest.formats.json_text import json_lines, kind, need, top_keys
 from nbest.formats.lists.base import Format
 from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.chat import choice_of_response, content_text, last_question, token_features
+from nbest.formats.lists.chat import EMPTY, choice_of_response, content_text, last_question, token_features
 
 
 def read_openai(
@@ -23,9 +23,9 @@ def read_openai(
     """Read the output of a batch. `custom_id` is the segment, the lines of one id are taken together.
 
     Features: `finished` (1 where the model stopped by itself, 0 where it was cut off or filtered), and where
-    log-probabilities are told `logprob`, their sum, and `tokens`. Failed requests are left out and counted. `inputs` is
-    the file that was asked: it gives the order of the segments, and sources. `separator`: the segment is what stands
-    before the last one in `custom_id`.
+    log-probabilities are told `logprob`, their sum, and `tokens`. Choices stand in the order of their `index`. Failed
+    requests are counted, and give no hypotheses. `inputs` is the file that was asked: it gives the order of the
+    segments, and sources. `separator`: the segment is what stands before the last one in `custom_id`.
     """
     reading = _Reading(path, separator)
     if inputs is not None:
@@ -75,6 +75,8 @@ class _Reading:
         if "choices" not in body:
             return [choice_of_response(self.path, line, body)]
         choices: list[Any] = need(self.path, line, '"choices"', body["choices"], list)
+        if all(isinstance(choice, dict) and type(choice.get("index")) is int for choice in choices):
+            choices.sort(key=lambda choice: choice["index"])
         return choices
 
     def _name(self, path: str | Path, line: int, entry: dict[str, Any]) -> str:
@@ -119,8 +121,8 @@ class _Reading:
         """Say what is left out."""
         if self.failures:
             line, why = self.failures[0]
-            what = f"{len(self.failures)} of {self.requests} requests failed; left out"
-            warnings.warn(f"{self.path}: {what} (line {line}: {shown(why)})", FormatWarning, stacklevel=3)
+            what = f"{len(self.failures)} of {self.requests} requests failed (line {line}: {shown(why)})"
+            warnings.warn(f"{self.path}: {what}; {EMPTY}", FormatWarning, stacklevel=3)
         if self.unknown:
             what = f"{self.unknown} tokens have no probability (null, or -9999 of vLLM); they add nothing to 'logprob'"
             warnings.warn(f"{self.path}: {what}", FormatWarning, stacklevel=3)
