@@ -108,7 +108,12 @@ def test_quality_estimation(capfd: pytest.CaptureFixture[str]) -> None:
         table(path, ({name: row[name] for name in names} for row in rows))
     Path("metricx.txt").write_text("".join(f"{row['metricx']}\n" for row in rows))
     Path("test.ref").write_text("".join(f"{i}\t{rows[4 * i]['text']}\n" for i in range(60)))
-    assert run_commands("docs/quality-estimation.md", capfd) >= 8
+    for name in ("kiwi", "tuned"):
+        table(f"{name}.comet.csv", ({"id": i, "comet": 0.8 + 0.05 * rng.gauss(0, 1)} for i in range(60)))
+    assert run_commands("docs/quality-estimation.md", capfd) >= 12
+    chosen = [json.loads(line) for line in Path("mbr.jsonl").read_text().splitlines()]
+    worth = {(str(row["id"]), row["index"]): (row["mqm"], row["doc"]) for row in rows}
+    assert [(row["gain"], row["group"]) for row in chosen] == [worth[row["id"], row["index"]] for row in chosen]
 
 
 def test_best_of_n(capfd: pytest.CaptureFixture[str]) -> None:
@@ -133,6 +138,6 @@ def test_best_of_n(capfd: pytest.CaptureFixture[str]) -> None:
     Path("batch.jsonl").write_text("".join(json.dumps(line) + "\n" for line in batch))
     Path("verifier.jsonl").write_text("".join(json.dumps(line) + "\n" for line in scores))
     Path("gold.tsv").write_text("".join(gold))
-    assert run_commands("docs/best-of-n.md", capfd) >= 9
+    assert run_commands("docs/best-of-n.md", capfd) >= 11
     assert run_examples("docs/best-of-n.md") == 1
     assert all(line.count("\t") == 1 for line in Path("majority.tsv").read_text().splitlines())
