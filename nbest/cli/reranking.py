@@ -116,6 +116,8 @@ def _decision(call: Rerank, model: LogLinear, further: dict[str, str]) -> dict[s
             wanted = " or ".join(each for each in DECISIONS if takes(each, name))
             raise ParameterError(f"--{name} is for --decision {wanted}, not for {own['kind']}")
     own |= {name: value for name, value in given.items() if value is not None}
+    if call.answer is not None and own["kind"] == "consensus":
+        raise ParameterError("--answer is not for consensus, which compares n-grams of texts; use mbr --gain exact")
     if call.normalize is not None:
         own["gain"] = _normalised(own, model, call.normalize)
     return own
@@ -143,6 +145,7 @@ class _Lines:
     file: IO[bytes] = field(default_factory=lambda: SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115
     segments: SegmentNumbers = field(default_factory=SegmentNumbers)
     empty: int = 0
+    broken: int = 0  # texts that had line breaks
 
     def __enter__(self) -> _Lines:
         return self
@@ -152,12 +155,16 @@ class _Lines:
 
     def add(self, found: Choice) -> None:
         """The lines of a block."""
-        ids, texts = found.lists.ids, [" ".join(text.splitlines()) for text in found.texts]
+        ids, texts = found.lists.ids, found.texts
         self.empty += int((found.chosen < 0).sum())
         self.segments.add(ids)
         if self.call.as_json:
             texts = _json_lines(found, texts)
-        elif self.call.ids:
+        else:
+            flat = [" ".join(text.splitlines()) for text in texts]
+            self.broken += sum(one != other for one, other in zip(flat, texts, strict=True))
+            texts = flat
+        if self.call.ids and not self.call.as_json:
             odd = next((name for name in ids if not name.strip() or any(c in name for c in "\t\n\r")), None)
             if odd is not None:
                 raise CapabilityError(f"--ids cannot write the id {odd!r} before a tab; use --json")
@@ -170,6 +177,8 @@ class _Lines:
         if self.empty and not self.call.as_json:
             nothing = f"{self.empty} segments have nothing to choose from, and their lines are empty"
             console.warn(f"{path}: {nothing}; {_EMPTY}")
+        if self.broken:
+            console.warn(f"{path}: line breaks in {self.broken} chosen texts are written as blanks; --json keeps them")
         gaps: Iterator[int] = iter(())
         if not (self.call.as_json or self.call.ids):
             if self.segments.named:

@@ -208,6 +208,8 @@ class _Call:
         first, *others = self.keywords
         source = source_of(self.options, self.paths, self.options.refs)
         if first.kind is Forests:
+            if self.options.answer is not None:
+                raise ParameterError(f"--answer is for lists, and nbest study {self.name} takes them as forests")
             corpus = self.how.measured(read_corpus(source, self.console))
             return {first.name: as_forests(corpus)}
         sets: list[NBest] = [self.how.measured(read_lists(source, self.console))]

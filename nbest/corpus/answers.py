@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import ParameterError, _known
+from nbest.base.errors import ParameterError, _known, shown
 from nbest.base.types import Floats
 from nbest.corpus.texts import Texts
 
@@ -42,6 +42,8 @@ class AnswerRule:
     def answer(self, text: str) -> str:
         """The answer in a text; "" where there is none."""
         found = self.find(text)
+        if found is not None and not isinstance(found, str):
+            raise ParameterError(f"an answer must be a text, or None where there is none, got {shown(found)}")
         return "" if found is None else self.write(found)
 
     def of_reference(self, text: str) -> str:

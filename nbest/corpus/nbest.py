@@ -180,6 +180,14 @@ class NBest(Container):
         answers = rule.answers(self.texts)
         return replace(self, answers=answers, answer_rule=said, references=references, stats=None, metric=None)
 
+    def with_references(self, references: References) -> NBest:
+        """The same with these references, one sequence of texts a segment; what was measured by others is gone. Where
+        answers were found by a rule, so are those of the references."""
+        if self.answer_rule:
+            rule = answer_rule(self.answer_rule)
+            references = [[rule.of_reference(text) for text in group] for group in references]
+        return super().with_references(references)
+
     def totals(self, choice: Ints) -> Floats:
         """[M] statistics of one choice a segment: flat hypothesis indices, -1 where a list is empty."""
         stats, _ = self.need_stats()

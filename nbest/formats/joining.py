@@ -252,21 +252,41 @@ def _rows_by_name(segment: str, table: ScoreTable, names: list[str], rows: list[
 
 
 def _refuse_names(table: ScoreTable, owners: Ints) -> None:
-    """Complain of a column that tells the rows of a segment apart, where the lists do not have what it holds."""
-    places: dict[int, list[int]] = {}
-    for row, i in enumerate(owners.tolist()):
-        places.setdefault(i, []).append(row)
-        if len(places) > 2:
-            break
-    few = [rows for rows in list(places.values())[:2] if len(rows) > 1]
+    """Complain of a column that tells the rows of a segment apart, where they would be matched by their order alone:
+    names that come again in every segment, or numbers of hypotheses in another order."""
+    order = np.argsort(owners, kind="stable")
+    order = order[owners[order] >= 0]
+    sizes = np.bincount(owners[order]) if len(order) else np.zeros(0, np.int64)
+    offsets = segments.offsets_of(sizes)
     for name in table.table.names:
-        if len(few) < 2 or table.table.is_numeric(name):
-            continue
-        sets = [{str(table.table.column(name)[row]) for row in rows} for rows in few]
-        if sets[0] == sets[1] and all(len(each) == len(rows) for each, rows in zip(sets, few, strict=True)):
+        numeric = table.table.is_numeric(name)
+        if numeric and _out_of_order(table.table.numbers(name)[order], offsets):
+            hint = "call the column index, or say --by order (by= in Python)"
+            why = f"the numbers in {name!r} are those of hypotheses, and do not stand in their order"
+            raise FormatError(table.path, None, f"{why}; {hint}")
+        if not numeric and _are_names(
+            [str(table.table.column(name)[row]) for row in order[: offsets[:3][-1]]], offsets
+        ):
             why = f"the column {name!r} tells the rows of a segment apart, and the lists know no such names"
             hint = "if they stand in the order of the hypotheses say --by order (by= in Python)"
             raise FormatError(table.path, None, f"{why}; {hint}, or read lists that have a column 'system'")
+
+
+def _out_of_order(values: Floats, offsets: Ints) -> bool:
+    """Whether values are 0, 1, ... or 1, 2, ... in every segment, but not in this order everywhere."""
+    places = np.arange(len(values)) - offsets[:-1][segments.owners(offsets)]
+    ranks = segments.ranks(-values, offsets)
+    first = values[:1] - ranks[:1]
+    same = len(values) > 0 and first[0] in (0.0, 1.0) and bool((values - ranks == first[0]).all())
+    return same and bool((values - first[0] != places).any())
+
+
+def _are_names(cells: list[str], offsets: Ints) -> bool:
+    """Whether the first two segments, of several rows each, have the same cells, each once."""
+    if len(offsets) < 3 or min(offsets[1], offsets[2] - offsets[1]) < 2:
+        return False
+    first, second = cells[: offsets[1]], cells[offsets[1] :]
+    return set(first) == set(second) and len(set(first)) == len(first) == len(second)
 
 
 def _by_position(corpus: NBest, table: ScoreTable) -> Ints:

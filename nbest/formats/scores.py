@@ -17,9 +17,20 @@ from nbest.formats.lists.base import is_number
 from nbest.formats.segment_scores import SUFFIX, read_segment_scores
 from nbest.formats.tabular import CellTable, read_table
 
-IDS = ("id", "segment", "segment_id", "seg_id", "utt", "utt_id", "custom_id", "question_id", "prompt_id", "doc_id")
+IDS = ("id", "segment", "segment_id", "seg_id", "utt", "utt_id", "custom_id", "question_id", "prompt_id", "sentence_id")
 """Names of the column that holds ids of segments; the first that is there counts."""
-INDICES = ("index", "hyp", "candidate", "rank")
+INDICES = (
+    "index",
+    "hyp",
+    "candidate",
+    "sample",
+    "hyp_id",
+    "sample_id",
+    "candidate_id",
+    "sample_index",
+    "choice",
+    "rank",
+)
 """Names of the column that holds the number of a hypothesis in its list, where it holds numbers."""
 SYSTEMS = ("system", "model", "translator")
 """Names of the column that says who made a hypothesis."""

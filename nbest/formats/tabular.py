@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,6 +25,11 @@ from nbest.formats.lists.base import is_number
 _PLAIN = re.compile(r"[0-9eE+.\n-]*").fullmatch  # of these characters, `float` takes what `number` does
 _MARKS = ("\t", ",", ";")
 _TRUTH = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
+_NOT_FINITE = ("inf", "infinity", "nan", "na", "n/a")
+"""Words in columns of numbers, where they are refused."""
+_LOOK = 1000
+"""Cells that are looked at to tell numbers from texts."""
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?").fullmatch
 BINARY = (b"PAR1", b"ARROW1")
 """How Parquet and Arrow files begin."""
 
@@ -61,9 +67,12 @@ class CellTable:
         return next((name for name in names if name in self.names), None)
 
     def is_numeric(self, name: str) -> bool:
-        """Whether the first cell of a column that is not empty holds a number or a boolean."""
-        first = next((cell for cell in self.column(name) if not _is_empty(cell)), None)
-        return type(first) in (int, float, bool) or (isinstance(first, str) and _is_word_of_number(first))
+        """Whether a column holds numbers or booleans: the first cell that is not empty does, or else most of the
+        first ones do, so that what is none of them is an error and no column gets lost."""
+        cells = list(islice((cell for cell in self.column(name) if not _is_empty(cell)), _LOOK))
+        if not cells or _is_of_number(cells[0]):
+            return bool(cells)
+        return 2 * sum(map(_is_of_number, cells)) >= len(cells)
 
     def numbers(self, name: str) -> Floats:
         """[R] the numbers of a column, NaN where a cell is empty; anything else is an error."""
@@ -110,8 +119,10 @@ def _is_empty(cell: Any) -> bool:
     return cell is None or cell == ""
 
 
-def _is_word_of_number(text: str) -> bool:
-    return text in _TRUTH or is_number(text)
+def _is_of_number(cell: Any) -> bool:
+    if not isinstance(cell, str):
+        return type(cell) in (int, float, bool)
+    return cell in _TRUTH or is_number(cell) or cell.lower().lstrip("+-") in _NOT_FINITE
 
 
 def read_table(path: str | Path, data: bytes | None = None, *, header: bool = True) -> CellTable:
@@ -171,9 +182,20 @@ def _cells(path: str | Path, text: str) -> tuple[int, list[str], Sequence[int]]:
 
     Fields in quotes are what CSV says, line breaks included. In TSV, quotes stand for themselves unless they are around
     a whole field; only where lines of it have different numbers of fields, breaks inside of quotes are looked for.
+    Where blanks stand after the commas of the header, they do not count; between semicolons, a comma in a number is a
+    decimal point.
     """
     lines = _without_end(split_lines(text))
     mark = mark_of(lines[0])
+    width, flat, starts = _fields(path, text, lines, mark)
+    if mark == "," and ", " in lines[0]:
+        flat = [cell.strip(" ") for cell in flat]
+    if mark == ";":
+        flat = [cell.replace(",", ".") if _DECIMAL_COMMA(cell) else cell for cell in flat]
+    return width, flat, starts
+
+
+def _fields(path: str | Path, text: str, lines: list[str], mark: str) -> tuple[int, list[str], Sequence[int]]:
     if '"' in text and mark != "\t":
         return _quoted(path, lines, mark or ",")
     counts = list(map(methodcaller("count", mark), lines)) if mark else [0] * len(lines)
@@ -205,7 +227,7 @@ def _unquoted(cell: str) -> str:
 
 def _quoted(path: str | Path, lines: list[str], mark: str) -> tuple[int, list[str], list[int]]:
     width, flat, starts, at = 0, list[str](), list[int](), 1
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=mark, strict=True)
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=mark, strict=True, skipinitialspace=", " in lines[0])
     with _long_fields():
         try:
             for row in reader:

@@ -114,6 +114,8 @@ def consensus(
         raise ParameterError(f"'gamma' of the study consensus must be >= 0, got {gamma}")
     if corpus.references is None or corpus.texts is None:
         raise CapabilityError("the study consensus needs texts and references, and these lists lack one of them")
+    if corpus.answer_rule:
+        raise CapabilityError("the study consensus counts n-grams of whole texts, not of answers in them")
     held = Held.at(corpus, model)
     weights = held.axis(feature, points, bounds)
     slope, base = held.corpus.column(feature), held.model({feature: 0.0}).scores(held.corpus)

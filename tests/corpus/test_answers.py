@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nbest
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.cli.main import main
 from nbest.corpus import NBest
@@ -164,3 +165,20 @@ def test_commands(tmp_path, capsys):
     assert row["signature"].endswith("|answer:last-number")
     assert main([*score, "--answer", "last"]) == 2
     assert capsys.readouterr().err.startswith("nbest: unknown answer 'last'")
+
+
+def test_references_that_come_later_go_through_the_rule_too() -> None:
+    rows = [
+        {"id": "q0", "text": r"\boxed{\dfrac{1}{2}}", "s": 1.0},
+        {"id": "q0", "text": r"\boxed{3}", "s": 2.0},
+    ]
+    lists, references = nbest.from_records(rows), [[r"so it is $\boxed{\frac12}$", r"\boxed{\frac{1}{2}}"]]
+    first = lists.with_answers("boxed").with_metric(Exact(), references)
+    second = lists.with_references(references).with_answers("boxed").with_metric(Exact())
+    assert first.references == second.references
+    assert first.score(np.array([0])) == second.score(np.array([0])) == 100.0
+
+
+def test_an_answer_that_is_no_text() -> None:
+    with pytest.raises(ParameterError, match="an answer must be a text, or None"):
+        nbest.from_records([{"id": 1, "text": "a"}]).with_answers(lambda text: 3)

@@ -287,3 +287,24 @@ def test_groups_of_a_table_with_one_row_a_segment(tmp_path: Path) -> None:
     (tmp_path / "docs.csv").write_text("id,speaker\n2,bob\n0,ann\n")
     with pytest.raises(FormatError, match="there is no 'speaker' for segment '1'"):
         join_labels(lists, read_scores(tmp_path / "docs.csv", labels=True), group="speaker")
+
+
+@pytest.mark.parametrize(("name", "begin"), [("beam", 0), ("epoch", 1), ("run", 0)])
+def test_numbers_of_hypotheses_by_another_name_are_not_taken_for_scores_out_of_order(
+    name: str, begin: int, tmp_path: Path
+) -> None:
+    rows = [(i, k) for i in range(3) for k in range(3)]
+    shuffled = [rows[at] for at in (1, 0, 2, 3, 4, 5, 8, 7, 6)]
+    for given, right in ((rows, True), (shuffled, False)):
+        text = "".join(f"{i},{k + begin},{10 * i + k}\n" for i, k in given)
+        (tmp_path / "s.csv").write_text(f"id,{name},reward\n{text}")
+        if right:
+            found = nbest.join_scores(nbest.from_records(SYSTEMS), tmp_path / "s.csv", columns=["reward"])
+            assert found.column("reward").tolist() == [10 * i + k for i, k in rows]
+        else:
+            with pytest.raises(FormatError, match=f"the numbers in '{name}' are those of hypotheses"):
+                nbest.join_scores(nbest.from_records(SYSTEMS), tmp_path / "s.csv")
+    (tmp_path / "s.csv").write_text("id,sample,reward\n" + "".join(f"{i},{k},{10 * i + k}\n" for i, k in shuffled))
+    found = nbest.join_scores(nbest.from_records(SYSTEMS), tmp_path / "s.csv")
+    assert found.feature_names == ("f", "reward")
+    assert found.column("reward").tolist() == [10 * i + k for i, k in rows]

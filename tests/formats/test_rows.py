@@ -246,3 +246,31 @@ def test_parquet_knows_the_same_names(tmp_path: Path) -> None:
     assert corpus.references == (("r",),)
     assert corpus.sources == ("s",)
     assert corpus.feature_names == ("f",)
+
+
+@pytest.mark.parametrize("word", ["-inf", "NaN", "nan", "NA", "Infinity"])
+@pytest.mark.parametrize("row", [0, 1])
+def test_a_column_of_numbers_is_not_lost_for_a_word_in_it(word: str, row: int, tmp_path: Path) -> None:
+    cells = ["-2.5", "-1"]
+    cells[row] = word
+    (tmp_path / "x.csv").write_text("id,text,lp,lm\n" + "".join(f"u1,t{i},{cell},1\n" for i, cell in enumerate(cells)))
+    with pytest.raises(FormatError, match=f"x.csv:{row + 2}: .*lp.*{word}"):
+        read(tmp_path / "x.csv")
+
+
+def test_blanks_after_commas_and_commas_in_numbers(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text('id, text, am\nu1, a b, -1.5\nu1, "c, d", 2\n')
+    lists = read(tmp_path / "x.csv")
+    assert list(lists.texts or ()) == ["a b", "c, d"]
+    assert lists.column("am").tolist() == [-1.5, 2]
+    (tmp_path / "y.csv").write_text("id;text;am\nu1;a, b;-1,5\nu1;c;2\n")
+    lists = read(tmp_path / "y.csv")
+    assert list(lists.texts or ()) == ["a, b", "c"]
+    assert lists.column("am").tolist() == [-1.5, 2]
+
+
+def test_a_document_is_no_segment(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("doc_id,sentence_id,text,am\nd1,0,a,1\nd1,0,b,2\nd1,1,c,1\n")
+    lists = read(tmp_path / "d.csv")
+    assert lists.ids == ("0", "1")
+    assert lists.feature_names == ("am",)
