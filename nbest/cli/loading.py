@@ -202,15 +202,22 @@ def answered(corpus: C, answer: str | None) -> C:
     return cast(C, need_lists(corpus, "--answer looks at the texts of lists; these are forests").with_answers(answer))
 
 
-def measure(name: str | None, given: dict[str, str], call: Any) -> Measure:
-    """The metric of this name with the options of a command; takes its further options out of `given`."""
+def measure(name: str | None, given: dict[str, str], call: Any, beside: Sequence[str] = ()) -> Measure:
+    """The metric of this name with the options of a command; takes its further options out of `given`. Options that it
+    does not have may be those of metrics `beside`."""
     if name is None:
         raise ParameterError(f"say what to optimise or report with --metric, one of {', '.join(METRICS)}")
     kind = look_up(METRICS, name, "metric")
     options = take(kind, given)
+    others = [look_up(METRICS, other, "metric") for other in beside]
+    for option in ("scores", "column"):
+        if getattr(call, option, None) is not None and not any(issubclass(each, External) for each in (kind, *others)):
+            raise ParameterError(f"--{option} is for --metric external, not for {name}")
     for option in ("tokenize", "lowercase", "normalize"):
         value = getattr(call, option) or None
         if value is None:
+            continue
+        if option not in settable(kind) and any(option in settable(other) for other in others):
             continue
         if option not in settable(kind):
             raise ParameterError(f"metric {name} has no --{option}; it has {', '.join(settable(kind)) or 'no options'}")

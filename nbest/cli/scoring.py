@@ -44,7 +44,7 @@ def run(call: Score) -> None:
     found = []
     for name in dict.fromkeys(names):
         mine = {key: value for key, value in given.items() if key in _options(name)}
-        found.append(scoring.scored(measure(name, mine, call)))
+        found.append(scoring.scored(measure(name, mine, call, beside=names)))
     rest = {k: v for k, v in given.items() if not any(k in _options(n) for n in names)}
     refuse_rest(rest, *map(_kind, names), own=Score)
     if call.as_json:
@@ -62,8 +62,9 @@ def _systems(words: Sequence[str]) -> dict[str, list[str]]:
     systems: dict[str, list[str]] = {}
     for word in words:
         name, runs = _system(word)
-        if systems.setdefault(name, runs) != runs:
-            raise ParameterError(f"two systems are called {name!r}; names of systems must differ")
+        if name in systems:
+            raise ParameterError(f"{name!r} is named twice; names of systems must differ (NAME=FILE gives another)")
+        systems[name] = runs
     return systems
 
 

@@ -169,10 +169,15 @@ def frame_of(corpus: NBest) -> Any:
             made[name] = list(texts)
     if corpus.gains is not None:
         made["gain"] = np.array(corpus.gains)
-    taken = {*made, "source", "group", "references"}
+    most = max(map(len, corpus.references or ()), default=0)
+    columns = ["reference"] if most == 1 else [f"reference_{k + 1}" for k in range(most)]
+    taken = {*made, "source", "group", *columns}
     for d, name in enumerate(corpus.feature_names):
         made[f"feature:{name}" if name in taken else name] = np.array(corpus.features[:, d])
-    for name, values in (("source", corpus.sources), ("group", corpus.groups), ("references", corpus.references)):
+    for name, values in (("source", corpus.sources), ("group", corpus.groups)):
         if values is not None:
-            made[name] = [list(values[i]) if name == "references" else values[i] for i in owners]
+            made[name] = [values[i] for i in owners]
+    for k, name in enumerate(columns):
+        given = [texts[k] if k < len(texts) else None for texts in corpus.references or ()]
+        made[name] = [given[i] for i in owners]
     return pd.DataFrame(made)

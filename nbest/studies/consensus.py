@@ -12,7 +12,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.limits import LONGEST, check_count
 from nbest.base.types import Floats
 from nbest.compute import segments
-from nbest.corpus import NBest
+from nbest.corpus import NBest, Texts
 from nbest.decisions import consensus as decide
 from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import NgramStats, ngram_stats
@@ -86,6 +86,14 @@ def ranges(weights: Floats, points: list[dict[str, Any]], key: str) -> list[Rang
     return out
 
 
+def _need_texts(corpus: NBest) -> Texts:
+    if corpus.references is None or corpus.texts is None:
+        raise CapabilityError("the study consensus needs texts and references, and these lists lack one of them")
+    if corpus.answer_rule:
+        raise CapabilityError("the study consensus counts n-grams of whole texts, not of answers in them")
+    return corpus.texts
+
+
 def consensus(
     corpus: NBest,
     feature: Feature,
@@ -112,10 +120,7 @@ def consensus(
     check_count("'order' of the study consensus", order, 1, LONGEST)
     if not gamma >= 0:
         raise ParameterError(f"'gamma' of the study consensus must be >= 0, got {gamma}")
-    if corpus.references is None or corpus.texts is None:
-        raise CapabilityError("the study consensus needs texts and references, and these lists lack one of them")
-    if corpus.answer_rule:
-        raise CapabilityError("the study consensus counts n-grams of whole texts, not of answers in them")
+    texts = _need_texts(corpus)
     held = Held.at(corpus, model)
     weights = held.axis(feature, points, bounds)
     slope, base = held.corpus.column(feature), held.model({feature: 0.0}).scores(held.corpus)
@@ -123,7 +128,7 @@ def consensus(
     low, high = corpus.offsets[one : one + 2]
     precisions = _Precisions.of(corpus, order)
     rows: list[dict[str, Any]] = [
-        {"kind": "hypothesis", "number": h - low, "text": corpus.texts[h], "slope": slope[h], "intercept": base[h]}
+        {"kind": "hypothesis", "number": h - low, "text": texts[h], "slope": slope[h], "intercept": base[h]}
         for h in range(int(low), int(high))
     ]
     alone = held.corpus.select([one])

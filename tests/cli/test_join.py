@@ -128,3 +128,20 @@ def test_rows_of_a_key_that_is_not_known_are_not_matched_by_position(run: Run, f
     dev = nbest.read(folder / "dev.nbest")
     assert (nbest.read(folder / "out.jsonl").column("rm") == dev.features[:, 1]).all()
     assert "no column 'nam'" in run("features", "join", "dev.nbest", "reward.csv", "--id", "nam", "-o", "x.jsonl").err
+
+
+def test_options_of_an_external_metric_are_not_ignored_by_others(run: Run) -> None:
+    for command in (["tune", "dev.nbest"], ["inspect", "dev.nbest"], ["score", "dev.ref"]):
+        for option in (["--scores", "none.csv"], ["--column", "am"]):
+            done = run(*command, "--refs", "dev.ref", "--metric", "wer", *option)
+            assert done.code == 2
+            assert f"{option[0]} is for --metric external, not for wer" in done.err
+
+
+def test_options_go_to_the_metrics_that_have_them(run: Run, folder: Path) -> None:
+    (folder / "scores.txt").write_text("1\n" * len((folder / "dev.ref").read_text().splitlines()))
+    given = ("dev.ref", "--refs", "dev.ref", "--scores", "scores.txt", "--normalize", "lower", "--json")
+    rows = json.loads(run("score", *given, "--metric", "wer,external").out)
+    assert [("norm:lower" in row["signature"]) for row in rows] == [True, False]
+    assert "has no --normalize" in run("score", *given, "--metric", "external").err
+    assert "is named twice" in run("score", "dev.ref", "dev.ref", "--refs", "dev.ref", "--metric", "wer").err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -139,3 +140,22 @@ def test_what_was_chosen_as_a_frame():
     frame = found.to_pandas()
     assert list(frame["text"]) == [text for text, size in zip(found.texts, lists.lengths, strict=True) if size]
     assert np.allclose(frame["model_score"], found.scores()[found.chosen[found.chosen >= 0]])
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_frame_in_a_file_is_the_same_lists(several: bool, suffix: str, tmp_path: Path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    lists = replace(toy_lists(), stats=None, metric=None)
+    lists = lists.select(np.flatnonzero(lists.lengths > 0))
+    if several:
+        lists = lists.with_references(
+            [(refs[0], "other")[: 1 + i % 2] for i, refs in enumerate(lists.references or ())]
+        )
+    path, frame = tmp_path / f"x.{suffix}", lists.to_pandas()
+    for given in (frame, frame.sample(frac=1.0, random_state=3).sort_values("id", kind="stable")):
+        given.to_csv(path, index=False) if suffix == "csv" else given.to_parquet(path, index=False)
+        found = nbest.read(path)
+        assert found.feature_names == lists.feature_names
+        assert replace(found.select([found.ids.index(name) for name in lists.ids]), positions=None) == lists

@@ -100,7 +100,10 @@ def _with_options(name: str, plainly: Callable[[str | Path, bytes | None], NBest
         need_arrow(name)
         named = {"id": id, "text": text, "gain": gain, "references": references, "group": group, "features": features}
         if all(value is None for value in named.values()):
-            return plainly(path, data)
+            try:
+                return plainly(path, data)
+            except OutOfStepError:
+                pass  # rows that do not stand by their index, or references in several columns
         return read_rows(path, data=data, **named)  # type: ignore[arg-type]
 
     return read

@@ -10,6 +10,7 @@
 | `gain` | what the hypothesis is worth, a number (`score` in jsonl; here a column `score` is a feature as any other) |
 | `answer` | what of the hypothesis counts for equality |
 | `system` | who made the hypothesis, a string or a whole number |
+| `index` | the place of the hypothesis in its list; rows of a segment that do not stand so are put in order |
 | `sparse` | a map from names to numbers |
 | any other column of numbers | a dense feature |
 
@@ -19,6 +20,7 @@ features, gain and sparse features are all null is a segment without hypotheses.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,15 +37,18 @@ from nbest.corpus.operations import join
 from nbest.corpus.order import in_order
 from nbest.formats.lists.jsonl import check_keys
 from nbest.formats.lists.known import KnownNames
+from nbest.formats.lists.lines import OutOfStepError
 from nbest.formats.scores import IDS, TEXTS
 
 NEEDS = "pyarrow"
 
-OWN = ("id", "text", "source", "references", "group", "doc", "gain", "answer", "system", "sparse")
+OWN = ("id", "text", "source", "references", "group", "doc", "gain", "answer", "system", "index", "sparse")
 """Columns that are no features."""
 
 _ALIASES = {"id": IDS, "text": TEXTS, "source": ("src",), "references": ("reference", "ref")}
 """Other names of columns, for those that are not there."""
+
+_NUMBERED = re.compile(r"(ref|reference)s?_?[0-9]+").fullmatch
 
 _TWICE = "the rows of a segment must stand together"
 
@@ -151,6 +156,7 @@ class _TableRows:
             at, name = next(each for each in zip(rows.starts, ids, strict=True) if not seen.add(each[1:]))
             rows.complain(at, f"segment {name!r} was there before; {_TWICE}")
         owners = np.cumsum(rows.first) - 1
+        rows.need_order()
         there = rows.there(owners)
         sparse, sparse_names = rows.sparse(there)
         return NBest(
@@ -169,6 +175,13 @@ class _TableRows:
             sparse_names=sparse_names,
         )
 
+    def need_order(self) -> None:
+        """Rows that do not stand by their index are put in order when all are there (`read_rows`)."""
+        index = self.table.column("index").to_numpy() if "index" in self.table.column_names else np.zeros(0)
+        falls = np.diff(index) <= 0
+        if (falls & ~self.first[1:][: len(falls)]).any():
+            raise OutOfStepError
+
     def complain(self, at: int, what: str) -> None:
         """Of one row."""
         raise FormatError(self.path, None, f"row {self.row + int(at)}: {what}")
@@ -177,6 +190,8 @@ class _TableRows:
         import pyarrow as pa
 
         names, schema = self.table.column_names, self.table.schema
+        if any(map(_NUMBERED, names)):  # several columns of references are read with all rows (`read_rows`)
+            raise OutOfStepError
         if len(set(names)) < len(names):
             raise FormatError(self.path, None, "two columns have the same name")
         nested = [name for name in ("hypotheses", "id", "text") if name in names and _is_list(schema.field(name).type)]
