@@ -64,9 +64,9 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
         {path: [texts[i] for i in kept] for path, texts in systems.items()},
         [references[i] for i in kept] if given else (),
         left_out + len(nothing),
-        names := [ids[i] for i in kept],
-        gains={path: np.array([_gain(path, mine[name]) for name in names]) for path, mine in _with("gain", rows)},
-        groups={path: [_group(path, mine[name]) for name in names] for path, mine in _with("group", rows)},
+        [ids[i] for i in kept],
+        gains={path: np.array([gains[i] for i in kept], np.float64) for path, gains in _told("gain", rows, ids)},
+        groups={path: [groups[i] for i in kept] for path, groups in _told("group", rows, ids)},
     )
 
 
@@ -78,27 +78,14 @@ def _not_chosen(rows: Rows) -> set[str]:
     return {name for name, row in rows.items() if "index" in row and row["index"] is None}
 
 
-def _with(key: str, files: dict[str, Rows]) -> Iterator[tuple[str, Rows]]:
-    """The files whose lines carry a key, all of them."""
+def _told(key: str, files: dict[str, Rows], ids: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+    """What the lines of files say under a key, in the order of the ids; of files where all lines do."""
     for path, rows in files.items():
-        lacking = [name for name, row in rows.items() if key not in row]
+        lacking = [line for line, row in enumerate(rows.values(), 1) if key not in row]
         if lacking and len(lacking) < len(rows):
-            raise FormatError(path, None, f"some lines have {key!r}, but not that of segment {lacking[0]!r}")
+            raise FormatError(path, lacking[0], f'there is no "{key}" here, while other lines have one')
         if rows and not lacking:
-            yield path, rows
-
-
-def _gain(path: str, row: dict[str, Any]) -> float:
-    gain = np.nan if row["gain"] is None else row["gain"]
-    if type(gain) not in (int, float) or np.isinf(gain):
-        raise FormatError(path, None, f"'gain' of segment {row['id']!r} must be a number, got {shown(gain)}")
-    return float(gain)
-
-
-def _group(path: str, row: dict[str, Any]) -> str:
-    if type(row["group"]) not in (str, int):
-        raise FormatError(path, None, f"'group' of segment {row['id']!r} must be a string, got {shown(row['group'])}")
-    return str(row["group"])
+            yield path, [rows[name][key] for name in ids]
 
 
 def own_gains(path: str, outputs: Outputs) -> Floats:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nbest.base.errors import FormatError
-from nbest.formats.json_text import loads, need
+from nbest.formats.json_text import loads, need, need_number
 
 _KEYS = {"id", "text", "index", "score", "gain", "group"}  # what `nbest rerank --json` writes
 _BLANK = re.compile(r"[ \t]")
@@ -49,6 +49,12 @@ def json_rows(path: str | Path, lines: list[str]) -> list[dict[str, Any]] | None
         if not {"id", "text"} <= row.keys() <= _KEYS or type(row["id"]) not in (str, int):
             return None
         need(path, at, '"text"', row["text"], str)
+        if row.get("gain") is not None:
+            row["gain"] = need_number(path, at, '"gain"', row["gain"])
+        if "group" in row:
+            row["group"] = need(
+                path, at, '"group"', str(row["group"]) if type(row["group"]) is int else row["group"], str
+            )
         if str(row["id"]) in known:
             raise FormatError(path, at, f"segment {str(row['id'])!r} is there twice")
         known.add(str(row["id"]))

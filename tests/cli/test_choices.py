@@ -123,11 +123,12 @@ def test_gains_and_groups_are_never_mixed(folder, capsys) -> None:
     assert "or outputs of nbest rerank --json" in fails(capsys, *score, "b.jsonl")
     for key in ("gain", "group"):
         write("b.jsonl", [{k: v for k, v in row.items() if k != key or at} for at, row in enumerate(found)])
-        expected = f"b.jsonl: some lines have '{key}', but not that of segment 's0'"
-        assert expected in fails(capsys, *score, "a.jsonl", "b.jsonl")
-    for key, value in (("gain", "x"), ("gain", True), ("group", None)):
-        write("b.jsonl", [row | {key: value} for row in found])
-        assert f"'{key}' of segment 's0' must be a" in fails(capsys, *score, "b.jsonl")
+        assert f'b.jsonl:1: there is no "{key}" here, while other lines have one' in fails(
+            capsys, *score, "a.jsonl", "b.jsonl"
+        )
+    for key, value in (("gain", "x"), ("gain", 10**400), ("gain", [1]), ("group", None), ("group", 1.5)):
+        write("b.jsonl", [row | ({key: value} if at == 2 else {}) for at, row in enumerate(found)])
+        assert "b.jsonl:3: " in fails(capsys, *score, "b.jsonl")
     write("b.jsonl", [row | ({} if at else {"group": "other"}) for at, row in enumerate(found)])
     assert "b.jsonl: segment 's0' is of group 'other', in a.jsonl of 'd0'" in fails(
         capsys, *score, "a.jsonl", "b.jsonl"
@@ -171,7 +172,7 @@ def test_systems_have_names(folder, capsys) -> None:
     assert [row["system"] for row in rows(capsys, "x=a.jsonl", "-m", "external")] == ["x=a.jsonl"]
     assert rows(capsys, "x=a.jsonl,a.jsonl", "-m", "external")[0]["system"] == "x=a.jsonl,a.jsonl"
     both = ["new=a.jsonl", "new=b.jsonl"]
-    assert "two systems are called 'new'" in fails(capsys, "score", *both, "-m", "external")
+    assert "'new' is named twice; names of systems must differ" in fails(capsys, "score", *both, "-m", "external")
     assert "none.jsonl" in fails(capsys, "score", "new=none.jsonl", "-m", "external")
 
 
