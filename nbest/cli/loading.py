@@ -153,6 +153,7 @@ class Measure:
     scores: str | None = None
     quiet: bool = False
     answer: str | None = None
+    measured_ids: set[str] = field(default_factory=set, compare=False)  # of sets that took scores of the file
 
     def measured(self, corpus: C) -> C:
         """The lists with statistics of the metric, the forests with the metric."""
@@ -180,6 +181,11 @@ class Measure:
 
     def _of_file(self, lists: NBest, path: str) -> Floats:
         values, others = scores_of(lists, path, self.column)
+        if self.measured_ids and (others is None or not self.measured_ids.isdisjoint(lists.ids)):
+            why = "it has no ids" if others is None else "both have segments of the same ids"
+            hint = "join them to each instead: nbest features join LISTS SCORES --gain COLUMN -o OUT"
+            raise ParameterError(f"{path}: cannot tell the scores of two sets of lists apart: {why}; {hint}")
+        self.measured_ids.update(lists.ids)
         if others:
             Console(quiet=self.quiet).say(f"{path}: {others} rows are of segments that are not in these lists")
         return values

@@ -17,7 +17,11 @@ Scores = npt.ArrayLike | Mapping[tuple[str, int], float] | Mapping[str, Sequence
 
 def aligned(ids: Sequence[str], offsets: Ints, scores: Scores) -> Floats:
     """[H] the numbers in the order of the hypotheses; all must be there, finite, and none other."""
-    values = np.asarray(_in_order(ids, offsets, scores) if isinstance(scores, Mapping) else scores, np.float64)
+    given = _in_order(ids, offsets, scores) if isinstance(scores, Mapping) else scores
+    try:
+        values = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("'scores' must be numbers, and some of them are none") from None
     if values.shape != (int(offsets[-1]),):
         raise ParameterError(f"'scores' must be one number for each of {offsets[-1]} hypotheses, got {values.shape}")
     if not np.isfinite(values).all():
@@ -34,6 +38,8 @@ def _in_order(ids: Sequence[str], offsets: Ints, scores: Mapping[Any, Any]) -> l
         return [scores[key] for key in wanted]
     _need_keys([name for name, size in zip(ids, lengths, strict=True) if size or name in scores], scores)
     for name, size in zip(ids, lengths, strict=True):
+        if not hasattr(scores.get(name, ()), "__len__"):
+            raise ParameterError(f"'scores' must have the numbers of all hypotheses of segment {name!r}, not one")
         if len(scores.get(name, ())) != size:
             got = len(scores[name])
             raise ParameterError(f"'scores' has {got} numbers for segment {name!r}, which has {size} hypotheses")

@@ -25,7 +25,7 @@ from nbest.features.ngrams.feature import ngrams, ngrams_recipe, only_ngrams
 from nbest.features.ngrams.pairs import only_pairs, pairs, pairs_recipe
 from nbest.features.options import check_options
 from nbest.features.standardise import corpus_scale, within_scale
-from nbest.features.texts import agreement, frequency, length, rank
+from nbest.features.texts import agreement, agreement_recipe, frequency, length, rank
 
 FEATURES: Registry[Callable[..., NBest]] = Registry(
     "feature",
@@ -63,6 +63,7 @@ def _fit_bins(
 
 
 FITTED: dict[str, Callable[..., dict[str, Any]]] = {
+    "agreement": agreement_recipe,
     "bins": _fit_bins,
     "gaussians": _fit_gaussians,
     "lm": lm_recipe,

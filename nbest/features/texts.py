@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nbest.base.errors import CapabilityError, look_up
@@ -51,23 +53,30 @@ def frequency(corpus: NBest, cap: int = 5) -> NBest:
     return record(corpus, _with(corpus, ("frequency", "rare"), columns), "frequency", cap=cap)
 
 
-def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50) -> NBest:
+def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50, normalize: str = "none") -> NBest:
     """Adds `agreement`: minus the mean loss of a hypothesis when the hypotheses of its list are the references.
 
     Those are weighted by 1 / (1 + place), so that the order of the list counts, and only the `evidence` distinct texts
     of the largest weight are used. The loss is that of `metric`: errors for wer and cer, 100 - sentence score for bleu
-    and chrf.
+    and chrf. Texts are normalised by `normalize`; where a recipe is fitted, as for the metric of the lists.
     """
-    from nbest.metrics import METRICS
+    from nbest.metrics import METRICS, make_metric
     from nbest.metrics.pairwise import expected_losses
 
     if corpus.compared is None:
         raise CapabilityError("the feature 'agreement' needs the texts of the hypotheses and these lists carry none")
     check_count("'evidence' of the feature 'agreement'", evidence)
-    kind = look_up(METRICS, metric, "metric")
+    look_up(METRICS, metric, "metric")
+    how = {} if normalize == "none" else {"normalize": normalize}
     weights = voting(corpus.answers, _by_place(corpus))
-    losses = expected_losses(kind(), corpus.compared, corpus.offsets, weights, evidence=evidence)
-    return record(corpus, _with(corpus, ("agreement",), -losses), "agreement", metric=metric, evidence=evidence)
+    losses = expected_losses(make_metric(metric, **how), corpus.compared, corpus.offsets, weights, evidence=evidence)
+    return record(corpus, _with(corpus, ("agreement",), -losses), "agreement", metric=metric, evidence=evidence, **how)
+
+
+def agreement_recipe(corpus: NBest, **options: Any) -> dict[str, Any]:
+    """The recipe of `agreement` with these options; texts are normalised as for the metric of the lists, if at all."""
+    own = getattr(corpus.metric, "normalize", "none")
+    return {"kind": "agreement", **({} if own == "none" else {"normalize": own}), **options}
 
 
 def _by_place(corpus: NBest) -> Floats:

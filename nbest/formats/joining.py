@@ -100,14 +100,14 @@ def _groups(corpus: NBest, table: ScoreTable, name: str) -> tuple[str, ...]:
     return tuple(found[i] for i in range(len(corpus)))
 
 
-def scores_of(corpus: NBest, path: str | Path, column: str | None = None) -> tuple[Floats, int]:
+def scores_of(corpus: NBest, path: str | Path, column: str | None = None) -> tuple[Floats, int | None]:
     """[H] the one score of each hypothesis, for a metric; and how many rows are of segments that the lists do not have
-    (those of held-out lists, say), which are left alone."""
+    (those of held-out lists, say), which are left alone; None where rows have no ids."""
     table = read_scores(path, None if column is None else [column])
     if len(table.names) > 1:
         raise FormatError(table.path, None, f"several columns of numbers; say which: {', '.join(table.names)}")
     known = set(corpus.ids)
-    others = 0 if table.ids is None else sum(name not in known for name in table.ids)
+    others = None if table.ids is None else sum(name not in known for name in table.ids)
     return _filled(corpus, table, matched(corpus, table, others=True), "error")[:, 0], others
 
 
@@ -143,6 +143,8 @@ def matched(corpus: NBest, table: ScoreTable, by: str | None = None, *, first: i
     segments that are not in the lists where `others` may be there."""
     key = key_of(table, by, systems=corpus.systems is not None)
     if key == "position":
+        if by is None:
+            table.refuse_ids(corpus.ids)
         return _by_position(corpus, table)
     owners = _owners(corpus, table, others=others or (key == "system" and table.order_of_names))
     if key in ("text", "system"):

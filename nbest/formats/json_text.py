@@ -146,7 +146,7 @@ def check_unicode(path: str | Path, line: int, value: Any) -> None:
 
 def kind(value: object) -> str:
     """What a JSON value is, for messages: 'a string', 'an object', ..."""
-    return _KINDS.get(type(value), "a number")
+    return _KINDS.get(type(value)) or ("a number" if isinstance(value, int | float) else f"a {type(value).__name__}")
 
 
 def need(path: str | Path, line: int, what: str, value: Any, wanted: type) -> Any:

@@ -126,6 +126,7 @@ def read_output_scores(path: str, outputs: Outputs, column: str | None = None) -
     if empty.any():
         table.complain(int(np.argmax(empty)), f"{table.names[0]!r} is empty; every output needs a score")
     if table.ids is None:
+        table.refuse_ids(ids)
         if len(values) != len(ids):
             raise FormatError(path, None, f"expected a score for each of {len(ids)} outputs, got {len(values)}")
         return values

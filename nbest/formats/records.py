@@ -31,9 +31,9 @@ def from_records(records: Iterable[Mapping[str, Any]], **columns: str | Sequence
             raise ParameterError("records with 'hypotheses' are read as they are; they take no names of columns")
         builder = Builder("records")
         for number, row in enumerate(rows, 1):
-            read_segment(builder, number, dict(row))
+            read_segment(builder, number, _plain(row))
         return builder.build()
-    plain = [{str(name): _plain(value) for name, value in row.items()} for row in rows]
+    plain = [{str(name): value for name, value in _plain(row).items()} for row in rows]
     return lists_of(of_objects("records", enumerate(plain), rows_only=True), **columns)  # type: ignore[arg-type]
 
 
@@ -59,6 +59,11 @@ def from_pandas(frame: Any, **columns: str | Sequence[str] | None) -> NBest:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON would hold it: None for what is missing, Python's own numbers for those of NumPy."""
-    value = value.item() if isinstance(value, np.generic) else value
+    """A value as JSON would hold it: None for what is missing, Python's own numbers and lists for those of NumPy."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
     return None if (isinstance(value, float) and value != value) or type(value).__name__ == "NAType" else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -34,6 +34,8 @@ INDICES = (
 """Names of the column that holds the number of a hypothesis in its list, where it holds numbers."""
 SYSTEMS = ("system", "model", "translator")
 """Names of the column that says who made a hypothesis."""
+NO_SCORES = ("gain", "group", "doc", "source", "reference", "references", "answer")
+"""Columns that mean something else in tables of hypotheses; they are scores only where they are asked for."""
 TEXTS = ("text", "hypothesis", "hyp", "candidate")
 """Names of the column that holds the text of a hypothesis, where it holds no numbers."""
 
@@ -68,6 +70,15 @@ class ScoreTable:
         """The same with these scores only."""
         return replace(self, names=tuple(names), values=self.values[:, [self.names.index(name) for name in names]])
 
+    def refuse_ids(self, ids: Iterable[str]) -> None:
+        """Complain of a column that holds these ids of segments, all or only such, where no column of ids is known."""
+        known = set(ids)
+        for name in self.table.names if self.ids is None and len(self.table.names) > 1 else ():
+            cells = set(map(str, self.table.column(name)))
+            if cells == known or (cells <= known and not self.table.is_numeric(name)):
+                hint = f"name it (--id {name}; read_scores(path, id={name!r}) in Python), or say --by position"
+                raise FormatError(self.path, None, f"the column {name!r} holds ids of segments; {hint}")
+
     def complain(self, row: int, what: str) -> NoReturn:
         """Of one row, with its line."""
         self.table.complain(row, what)
@@ -95,7 +106,8 @@ def read_scores(
     index_name = _index_column(table, text_name)
     system_name = table.first_of(*SYSTEMS)
     keys = (id_name, index_name, text_name, system_name)
-    names = tuple(columns) if columns else tuple(n for n in table.names if n not in keys and table.is_numeric(n))
+    scores = [name for name in table.names if name not in keys and table.is_numeric(name)]
+    names = tuple(columns or [name for name in scores if name not in NO_SCORES] or scores)
     if not names and not labels:
         raise FormatError(path, None, f"no column of numbers in it; it has {', '.join(table.names)}")
     return ScoreTable(
@@ -103,7 +115,7 @@ def read_scores(
         names,
         np.stack([table.numbers(name) for name in names], axis=1) if names else np.empty((len(table), 0)),
         ids=None if id_name is None else table.strings(id_name),
-        indices=None if index_name is None else _whole(table, index_name),
+        indices=None if index_name is None else whole_numbers_of(table, index_name),
         texts=None if text_name is None else table.strings(text_name),
         systems=None if system_name is None else table.strings(system_name),
         order_of_names=str(path).endswith(SUFFIX),
@@ -122,7 +134,8 @@ def _index_column(table: CellTable, text_name: str | None) -> str | None:
     return next((name for name in known if name == "index" or table.is_numeric(name)), None)
 
 
-def _whole(table: CellTable, name: str) -> Ints:
+def whole_numbers_of(table: CellTable, name: str) -> Ints:
+    """[R] the numbers of hypotheses in a column."""
     values = table.numbers(name)
     wrong = ~(values == np.floor(values)) | (values < 0) | (values > 2**53)
     if wrong.any():

@@ -116,7 +116,7 @@ class CellTable:
 
 
 def _is_empty(cell: Any) -> bool:
-    return cell is None or cell == ""
+    return cell is None or (isinstance(cell, str) and cell == "")
 
 
 def _is_of_number(cell: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,10 @@ def test_a_table_as_a_metric(run: Run, folder: Path, table: Path) -> None:
     done = run("tune", *given, "--column", "rm", "-o", "model.json")
     assert done.code == 0
     assert "1 rows are of segments that are not in these lists" in done.err
-    done = run("compare", *given, "--column", "rm", "--methods", "mert", "--test", "dev.nbest", "--json", "-q")
+    dev = nbest.read(folder / "dev.nbest")
+    nbest.write(replace(dev, ids=tuple(f"t{name}" for name in dev.ids)), folder / "other.jsonl")
+    table.write_text("\n".join([*held, *(f"t{line}" for line in held[1:])]) + "\n")
+    done = run("compare", *given, "--column", "rm", "--methods", "mert", "--test", "other.jsonl", "--json", "-q")
     assert done.code == 0
     rows = {row["name"]: row["test"] for row in json.loads(done.out)["rows"]}
     assert rows["mert"] == pytest.approx(by_table["oracle"])  # the metric is one of the features
@@ -145,3 +149,13 @@ def test_options_go_to_the_metrics_that_have_them(run: Run, folder: Path) -> Non
     assert [("norm:lower" in row["signature"]) for row in rows] == [True, False]
     assert "has no --normalize" in run("score", *given, "--metric", "external").err
     assert "is named twice" in run("score", "dev.ref", "dev.ref", "--refs", "dev.ref", "--metric", "wer").err
+
+
+def test_scores_of_two_sets_that_cannot_be_told_apart(run: Run, folder: Path, table: Path) -> None:
+    dev = nbest.read(folder / "dev.nbest")
+    (folder / "by-line.txt").write_text("1\n" * dev.hypotheses)
+    given = ("tune", "dev.nbest", "--heldout", "dev.nbest", "--metric", "external")
+    assert "two sets of lists apart: it has no ids" in run(*given, "--scores", "by-line.txt").err
+    done = run(*given, "--scores", "reward.csv", "--column", "rm")
+    assert done.code == 2
+    assert "two sets of lists apart: both have segments of the same ids" in done.err

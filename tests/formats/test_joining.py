@@ -308,3 +308,20 @@ def test_numbers_of_hypotheses_by_another_name_are_not_taken_for_scores_out_of_o
     found = nbest.join_scores(nbest.from_records(SYSTEMS), tmp_path / "s.csv")
     assert found.feature_names == ("f", "reward")
     assert found.column("reward").tolist() == [10 * i + k for i, k in rows]
+
+
+def test_ids_by_a_name_that_is_not_known_are_not_ignored(tmp_path: Path) -> None:
+    lists = nbest.from_records([{"id": f"u{i}", "text": f"{k}"} for i in (1, 2) for k in range(2)])
+    (tmp_path / "s.csv").write_text("key,qe\nu2,2\nu2,1\nu1,4\nu1,7\n")
+    with pytest.raises(FormatError, match=r"the column 'key' holds ids of segments; name it \(--id key"):
+        nbest.join_scores(lists, tmp_path / "s.csv")
+    assert nbest.join_scores(lists, read_scores(tmp_path / "s.csv", id="key")).column("qe").tolist() == [4, 7, 2, 1]
+    assert nbest.join_scores(lists, tmp_path / "s.csv", by="position").column("qe").tolist() == [2, 1, 4, 7]
+
+
+def test_columns_that_mean_something_else_are_no_scores(tmp_path: Path) -> None:
+    lists = nbest.from_records([{"id": "u", "text": f"{k}"} for k in range(2)])
+    (tmp_path / "s.csv").write_text("id,index,doc,gain,qe\nu,0,7,1,0.5\nu,1,7,0,0.25\n")
+    assert nbest.join_scores(lists, tmp_path / "s.csv").feature_names == ("qe",)
+    assert nbest.join_scores(lists, tmp_path / "s.csv", columns=["gain"]).feature_names == ("gain",)
+    assert read_scores(tmp_path / "s.csv", ["gain"]).names == ("gain",)

@@ -159,3 +159,22 @@ def test_a_frame_in_a_file_is_the_same_lists(several: bool, suffix: str, tmp_pat
         found = nbest.read(path)
         assert found.feature_names == lists.feature_names
         assert replace(found.select([found.ids.index(name) for name in lists.ids]), positions=None) == lists
+
+
+def test_values_of_numpy_all_the_way_down():
+    made = {"text": "x", "features": {"lm": np.float64(1), "n": np.int64(2)}, "score": np.bool_(True)}
+    lists = nbest.from_records([{"id": "a", "references": ("r", "s"), "hypotheses": (made,)}])
+    assert lists[0][0].features == {"lm": 1.0, "n": 2.0}
+    assert lists[0].references == ("r", "s")
+    assert lists[0][0].gain == 1.0
+    flat = nbest.from_records([{"id": "a", "text": "x", "references": ("r", "s"), "v": np.array([1, 2]), "f": 1}])
+    assert (flat[0].references, flat.feature_names) == (("r", "s"), ("f",))
+    with pytest.raises(FormatError, match=r"must be a finite number, got a set"):
+        nbest.from_records([{"id": "a", "hypotheses": [{"text": "x", "features": {"f": {1}}}]}])
+
+
+@pytest.mark.parametrize("scores", [["a", "b"], {"q": 5}, {"q": ["a", "b"]}])
+def test_scores_that_are_none(scores: Any):
+    lists = nbest.from_records([{"id": "q", "text": "x"}, {"id": "q", "text": "y"}])
+    with pytest.raises(ParameterError, match="'scores'"):
+        lists.with_scores("z", scores)

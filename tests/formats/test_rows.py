@@ -274,3 +274,10 @@ def test_a_document_is_no_segment(tmp_path: Path) -> None:
     lists = read(tmp_path / "d.csv")
     assert lists.ids == ("0", "1")
     assert lists.feature_names == ("am",)
+
+
+def test_texts_that_look_like_numbers(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("utt,hyp,score\nu1,12,0.5\nu1,13,0.25\n")
+    lists = read(tmp_path / "x.csv")
+    assert list(lists.texts or ()) == ["12", "13"]
+    assert lists.feature_names == ("score",)

@@ -26,7 +26,7 @@ from nbest.corpus.order import in_order
 from nbest.formats.lists.base import Format, head_lines
 from nbest.formats.lists.jsonl import check_keys, numbers_of
 from nbest.formats.lists.rows_writer import write_csv
-from nbest.formats.scores import IDS, TEXTS, text_column
+from nbest.formats.scores import IDS, TEXTS
 from nbest.formats.tabular import CellTable, mark_of, read_table
 
 _SOURCES, _GROUPS = ("source", "src"), ("group", "doc")
@@ -104,7 +104,7 @@ class _Columns:
         own = [name for name in table.names if _REFERENCE(name)] if references is None else list(references)
         return cls(
             id=own_id,
-            text=named["text"] or text_column(table),
+            text=named["text"] or table.first_of(*TEXTS),
             gain=named["gain"] or table.first_of("gain"),
             group=named["group"] or table.first_of(*_GROUPS),
             source=table.first_of(*_SOURCES),
