@@ -87,7 +87,8 @@ def from_generate(
 def from_ctranslate2(
     results: Iterable[Any],
     *,
-    text: Callable[[Sequence[str]], str] = joined,
+    text: Callable[[Sequence[str]], str] | None = None,
+    pieces: str = "auto",
     length_penalty: float = 1.0,
     longest: int = LONGEST,
     ids: Sequence[str] | None = None,
@@ -95,23 +96,32 @@ def from_ctranslate2(
 ) -> NBest:
     """Lists from what `translate_batch` or `generate_batch` of CTranslate2 returns, with `return_scores=True`.
 
-    `text` makes a text of tokens; by default it knows SentencePiece and BPE. Features: `logprob`, the sum that a score
-    was before it was divided by length^`length_penalty` (which must be what the translator was given), and `tokens`.
-    The length counts the end of the sentence, unless there are `longest` tokens: `max_decoding_length`.
+    `text` makes a text of tokens (`tokenizer.convert_tokens_to_string`, say). Without it `pieces` says what tokens are:
+    "sentencepiece", "bytes" (byte-level BPE as of GPT-2), "bpe" (`@@`) or "words"; by default all of them together show
+    it. Features: `logprob`, the sum that a score was before it was divided by length^`length_penalty` (which must be
+    what the translator was given), and `tokens`. The length counts the end of the sentence, unless there are `longest`
+    tokens: `max_decoding_length`.
     """
     check_penalty("from_ctranslate2", length_penalty, longest)
     given = list(results)
     builder, names = Builder("from_ctranslate2"), _names("from_ctranslate2", ids, len(given))
     asked = [None] * len(given) if sources is None else _all("from_ctranslate2", "sources", sources, len(given))
-    for at, result in enumerate(given):
-        lists = getattr(result, "hypotheses", None)
-        lists = _attribute("from_ctranslate2", result, "sequences", "a result") if lists is None else lists
-        scores: Sequence[Any] = result.scores or [None] * len(lists)
+    lists = [_tokens(result) for result in given]
+    every = [tokens for hypotheses in lists for tokens in hypotheses]
+    texts = iter(joined("from_ctranslate2", every, pieces) if text is None else map(text, every))
+    for at, (result, hypotheses) in enumerate(zip(given, lists, strict=True)):
+        scores: Sequence[Any] = result.scores or [None] * len(hypotheses)
         builder.segment(names[at], source=asked[at], line=at + 1)
-        for tokens, score in zip(lists, scores, strict=True):
+        for tokens, score in zip(hypotheses, scores, strict=True):
             features = tokens_features(tokens, score, length_penalty, longest)
-            builder.hypothesis(names[at], text(tokens), features, at + 1)
+            builder.hypothesis(names[at], next(texts), features, at + 1)
     return builder.build(origins(length_penalty, "logprob"))
+
+
+def _tokens(result: Any) -> Sequence[Sequence[str]]:
+    """The lists of tokens of a result of a translator, or of a generator."""
+    lists = getattr(result, "hypotheses", None)
+    return _attribute("from_ctranslate2", result, "sequences", "a result") if lists is None else lists
 
 
 def _attribute(owner: str, value: Any, name: str, what: str) -> Any:

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import nbest
-from nbest.base.errors import FormatError, ParameterError
+from nbest.base.errors import FormatError, FormatWarning, ParameterError
 from nbest.formats import FORMATS, read, sniff
 from nbest.formats.lists.tokens import joined
 
 from .test_generators import FIXTURES, columns, lists
 
 TRANSLATED = [json.loads(line) for line in (FIXTURES / "ctranslate2.jsonl").read_text("utf-8").splitlines()]
+CUT = json.loads((FIXTURES / "tokens.json").read_text("utf-8"))
 GENERATED = json.loads((FIXTURES / "generate.json").read_text("utf-8"))
 
 
@@ -34,7 +35,7 @@ def test_sums_are_those_of_the_translator(tmp_path: Path, penalty: float) -> Non
     corpus = read(path, length_penalty=penalty, longest=8)
     wanted = [value for line in lines for value in line["sums"]]
     np.testing.assert_allclose(corpus.column("logprob"), wanted, atol=2e-5)
-    assert lists(corpus) == [[joined(tokens) for tokens in line["hypotheses"]] for line in lines]
+    assert lists(corpus) == [["".join(each).replace("▁", " ").strip() for each in line["hypotheses"]] for line in lines]
     results = [SimpleNamespace(**{key: line[key] for key in ("hypotheses", "scores")}) for line in lines]
     same = nbest.from_ctranslate2(results, length_penalty=penalty, longest=8)
     assert columns(same) == columns(corpus)
@@ -50,10 +51,56 @@ def test_texts_keep_their_scores(reading) -> None:
 
 
 def test_generators_and_results_without_scores() -> None:
-    result = SimpleNamespace(sequences=[["Ġa", "Ġb", "<|endoftext|>"], ["hou@@", "se"]], scores=[])
+    result = SimpleNamespace(sequences=[["Ġa", "Ġb", "<|endoftext|>"], ["5", "0"]], scores=[])
     corpus = nbest.from_ctranslate2([result], ids=["q"], sources=["s"])
-    assert (corpus.ids, corpus.sources, lists(corpus)) == (("q",), ("s",), [["a b", "house"]])
+    assert (corpus.ids, corpus.sources, lists(corpus)) == (("q",), ("s",), [["a b", "50"]])
     assert columns(corpus) == {"tokens": [3, 3]}
+    result = SimpleNamespace(sequences=[["hou@@", "se"]], scores=[])
+    assert lists(nbest.from_ctranslate2([result])) == [["house"]]
+    assert lists(nbest.from_ctranslate2([result], pieces="words")) == [["hou@@ se"]]
+    assert lists(nbest.from_ctranslate2([result], text="-".join)) == [["hou@@-se"]]
+
+
+@pytest.mark.parametrize("kind", list(CUT))
+def test_texts_of_tokens_are_those_of_the_tokeniser(kind: str, reading) -> None:
+    tokens, wanted = [each["tokens"] for each in CUT[kind]], [each["text"].rstrip(" ") for each in CUT[kind]]
+    assert joined("x", tokens) == joined("x", tokens, kind) == wanted
+    shown = [(each, text) for each, text in zip(tokens, wanted, strict=True) if not all(map(str.isascii, each))]
+    assert len(shown) > 5
+    for each, text in shown:
+        if text[0] != "\0":  # full of control characters: something else must show what its tokens are
+            assert joined("x", [each]) == [text]
+    line = json.dumps({"sequences": tokens, "scores": [-1.0] * len(tokens)})
+    assert lists(reading("ctranslate2", line)) == [wanted]
+    assert lists(reading("ctranslate2", line, pieces="words")) != [wanted]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "größer als naïve Häuser",
+        "été à Zürich",
+        "łódź jest większa",
+        "ł",
+        "allé",  # read as bytes, a letter that was cut
+        "ĉu ĝi iras",
+        "東京 は",
+        "a house",
+    ],
+)
+def test_words_are_not_taken_for_bytes(words: str) -> None:
+    assert joined("x", [words.split()]) == [words]
+
+
+def test_unclear_tokens() -> None:
+    for words in ("Ġa 東京 Ġb", "Ġa â Ĥ Ġb", "Ġorġ hu kbir"):  # the last is Maltese
+        with pytest.warns(FormatWarning, match="x: 'Ġ.*' looks like byte-level BPE and other tokens do not: read as"):
+            assert joined("x", [words.split()]) == [words]
+    assert joined("x", [["Ġa", "東京", "Ġb"]], "bytes") == ["a東京 b"]  # a word that was added
+    assert joined("x", [["Ġa", "  ", "b", "<|0.50|>", "Ċ"]]) == ["a  b\n"]
+    assert joined("x", [["â", "Ĥ", "b"], ["Ġa"], ["Ġb"]]) == ["\ufffdb", "a", "b"]  # what a model may say, too
+    with pytest.raises(ParameterError, match=r"unknown kind of pieces 'byte'; known: .*; did you mean 'bytes'"):
+        joined("x", [["a"]], "byte")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +20,23 @@ _LISTS = ("hypotheses", "sequences")  # of translators, of generators
 
 
 def read_ctranslate2(
-    path: str | Path, *, data: bytes | None = None, length_penalty: float = 1.0, longest: int = LONGEST
+    path: str | Path,
+    *,
+    data: bytes | None = None,
+    length_penalty: float = 1.0,
+    longest: int = LONGEST,
+    pieces: str = "auto",
 ) -> NBest:
     """Read results, one segment a line. `id`, `source` and `reference` may stand beside them.
 
     Hypotheses are lists of tokens, or texts. Of tokens the features are `logprob`, the sum that the score was before
     it was divided by length^`length_penalty`, and `tokens`; the length counts the end of the sentence, unless there are
     `longest` tokens (`max_decoding_length`). Of texts, whose tokens nobody knows, the feature is `score` as it is.
+    `pieces` says what tokens are: "sentencepiece", "bytes" (byte-level BPE), "bpe" (`@@`) or "words"; by default the
+    tokens of the whole file show it.
     """
     check_penalty("read_ctranslate2", length_penalty, longest)
-    builder, tokens = Builder(path), False
+    builder, found = Builder(path), list[_Hypothesis]()
     for line, entry in json_lines(path, data, 'with "hypotheses" and "scores"'):
         key = next((key for key in _LISTS if key in entry), "hypotheses")
         given = need(path, line, f'"{key}"', entry.get(key), list)
@@ -40,18 +49,41 @@ def read_ctranslate2(
         reference, source = (_text(path, line, key, entry) for key in ("reference", "source"))
         builder.segment(name, None if reference is None else [reference], source, line)
         for hypothesis, score in zip(given, scores or [None] * len(given), strict=True):
-            value = None if score is None else need_number(path, line, "a score", score)
-            if isinstance(hypothesis, str):
-                builder.hypothesis(name, hypothesis, {} if value is None else {"score": value}, line)
-                continue
-            tokens = True
-            words = [need(path, line, "a token", token, str) for token in need(path, line, "tokens", hypothesis, list)]
-            features = tokens_features(words, value, length_penalty, longest)
-            builder.hypothesis(name, joined(words), features, line)
+            found.append(_Hypothesis(name, line, hypothesis, score))
+            found[-1].check(path)
+    tokens = [each.given for each in found if not isinstance(each.given, str)]
+    texts = iter(joined(path, tokens, pieces))
+    for each in found:
+        features = each.features(length_penalty, longest)
+        builder.hypothesis(each.name, each.given if isinstance(each.given, str) else next(texts), features, each.line)
     return builder.build(origins(length_penalty, "logprob" if tokens else "score"))
 
 
-def tokens_features(tokens: list[str], score: float | None, length_penalty: float, longest: int) -> dict[str, float]:
+@dataclass(frozen=True)
+class _Hypothesis:
+    """Tokens or a text, and the score, as they stand in the file."""
+
+    name: str
+    line: int
+    given: str | list[str]
+    score: float | None
+
+    def check(self, path: str | Path) -> None:
+        if not isinstance(self.given, str):
+            for token in need(path, self.line, "tokens", self.given, list):
+                need(path, self.line, "a token", token, str)
+        if self.score is not None:
+            need_number(path, self.line, "a score", self.score)
+
+    def features(self, length_penalty: float, longest: int) -> dict[str, float]:
+        if not isinstance(self.given, str):
+            return tokens_features(self.given, self.score, length_penalty, longest)
+        return {} if self.score is None else {"score": float(self.score)}
+
+
+def tokens_features(
+    tokens: Sequence[str], score: float | None, length_penalty: float, longest: int
+) -> dict[str, float]:
     """The features of a hypothesis of CTranslate2."""
     length = scored_length(tokens, longest)
     known = {} if score is None else {"logprob": raw_sum(score, length, length_penalty)}
