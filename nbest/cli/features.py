@@ -84,7 +84,7 @@ class Join(c.ReaderOption, c.Quiet):
     lists: str = parameter(..., "Candidate lists, any known format; - is stdin.", flags=("lists",))
     scores: list[str] = parameter(..., "Tables of scores, or files with one number a line.", flags=("scores",))
     output: str = parameter(..., c.TARGET, flags=("--output", "-o"))
-    by: str | None = parameter(None, "index, text, order or position (default: by the columns that are there).")
+    by: str | None = parameter(None, "index, text, system, order or position (default: by the columns that are there).")
     columns: str | None = parameter(None, "Columns to take, NAME,NAME (default: all of numbers).")
     name: str | None = parameter(None, "What the column is called; of several: what stands before their names, NAME_.")
     id: str | None = parameter(None, "Column with the ids of segments, where it is called otherwise (custom_id, ...).")

@@ -63,9 +63,12 @@ def _tables(call: Join) -> list[ScoreTable]:
 
 
 def _joined(corpus: NBest, table: ScoreTable, call: Join, console: Console) -> NBest:
+    labels = {key: name for key in ("gain", "group") if (name := getattr(call, key)) in table.table.names}
+    if labels.keys() == {"group"} and table.ids is not None and len(set(table.ids)) == len(table):
+        console.say(f"{table.path}: {len(table)} rows, one a segment, matched by id")
+        return join_labels(corpus, table, **labels)
     how = key_of(table, call.by, systems=corpus.systems is not None)
     console.say(f"{table.path}: {len(table)} rows matched {_MATCHED[how]}")
-    labels = {key: name for key in ("gain", "group") if (name := getattr(call, key)) in table.table.names}
     if labels:
         corpus = join_labels(corpus, table, by=call.by, first=call.first, **labels)
     scores = table.only([name for name in table.names if name not in labels.values()])

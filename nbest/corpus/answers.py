@@ -83,11 +83,13 @@ def _last(pattern: re.Pattern[str], text: str) -> str | None:
 
 OWN = "own"
 """Instead of a rule: answers that came with the lists."""
+FUNCTION = "function"
+"""Instead of a rule: answers that a function found."""
 
 
 def rule_of(corpus: Any) -> str:
     """How answers of a corpus were found, for models: a rule, `OWN`, or "" where there are none."""
-    return "" if getattr(corpus, "answers", None) is None else corpus.answer_rule or OWN
+    return "" if getattr(corpus, "answers", None) is None else corpus.answer_rule.replace(FUNCTION, OWN) or OWN
 
 
 def voting(answers: Texts | None, weights: Floats) -> Floats:

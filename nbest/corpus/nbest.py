@@ -14,7 +14,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.mapped import all_finite, taken
 from nbest.base.types import Bools, Floats, Ints, References
 from nbest.compute import segments
-from nbest.corpus.answers import Find, answer_rule
+from nbest.corpus.answers import FUNCTION, Find, answer_rule
 from nbest.corpus.container import Container, Said
 from nbest.corpus.metric import Metric
 from nbest.corpus.rows import row_by_row, stacked
@@ -176,13 +176,15 @@ class NBest(Container):
         rule, references = answer_rule(how), self.references
         if references is not None:
             references = tuple(tuple(map(rule.of_reference, group)) for group in references)
-        said = how if isinstance(how, str) else ""
+        said = how if isinstance(how, str) else FUNCTION
         answers = rule.answers(self.texts)
         return replace(self, answers=answers, answer_rule=said, references=references, stats=None, metric=None)
 
     def with_references(self, references: References) -> NBest:
         """The same with these references, one sequence of texts a segment; what was measured by others is gone. Where
         answers were found by a rule, so are those of the references."""
+        if self.answer_rule == FUNCTION:
+            raise CapabilityError("give references before with_answers(function), so that it finds their answers, too")
         if self.answer_rule:
             rule = answer_rule(self.answer_rule)
             references = [[rule.of_reference(text) for text in group] for group in references]

@@ -114,17 +114,18 @@ def stack(parts: list[NBest]) -> NBest:
     sparse, sparse_names = unite_sparse(parts)
     metrics = {None if p.metric is None else (p.metric.name, p.metric.signature()) for p in parts}
     same = len(metrics) == 1 and parts[0].metric is not None
-    gained = all(p.gains is not None for p in parts)
+    filled = [p for p in parts if p.hypotheses] or parts
+    gained = all(p.gains is not None for p in filled)
     return NBest(
         offsets=np.array([0, len(features)]),
         features=features,
         feature_names=parts[0].feature_names,
         ids=("all",),
         texts=texts,
-        gains=np.concatenate([p.gains for p in parts if p.gains is not None]) if gained else None,
-        answers=_of_all([p.answers for p in parts]),
-        systems=_of_all([p.systems for p in parts]),
-        answer_rule=parts[0].answer_rule if len({p.answer_rule for p in parts}) == 1 else "",
+        gains=np.concatenate([p.gains for p in filled if p.gains is not None]) if gained else None,
+        answers=_of_all([p.answers for p in filled]),
+        systems=_of_all([p.systems for p in filled]),
+        answer_rule=filled[0].answer_rule if len({p.answer_rule for p in filled}) == 1 else "",
         sparse=sparse,
         sparse_names=sparse_names,
         stats=np.concatenate([p.stats for p in parts if p.stats is not None]) if same else None,

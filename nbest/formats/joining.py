@@ -75,9 +75,15 @@ def join_labels(
     """The lists with what hypotheses are worth (`gain`) and what segments belong to (`group`) from columns of a table,
     whose rows are matched as by `join_scores`."""
     if gain is not None:
+        if corpus.gains is not None:
+            raise FormatError(table.path, None, "the lists know already what hypotheses are worth ('score', gain)")
         rows = matched(corpus, table, by, first=first)
         column = replace(table, names=(gain,), values=table.table.numbers(gain)[:, None])
-        corpus = replace(corpus, gains=_filled(corpus, column, rows, "error")[:, 0])
+        lacking = (rows < 0) | np.isnan(column.values[rows, 0])
+        if lacking.any():
+            h = int(np.argmax(lacking))
+            raise FormatError(table.path, None, f"there is no {gain!r} for {_called(corpus, h)}; each needs one")
+        corpus = replace(corpus, gains=column.values[rows, 0])
     if group is not None:
         corpus = replace(corpus, groups=_groups(corpus, table, group))
     return corpus

@@ -19,19 +19,10 @@ from nbest.formats.tabular import CellTable, read_table
 
 IDS = ("id", "segment", "segment_id", "seg_id", "utt", "utt_id", "custom_id", "question_id", "prompt_id", "sentence_id")
 """Names of the column that holds ids of segments; the first that is there counts."""
-INDICES = (
-    "index",
-    "hyp",
-    "candidate",
-    "sample",
-    "hyp_id",
-    "sample_id",
-    "candidate_id",
-    "sample_index",
-    "choice",
-    "rank",
-)
-"""Names of the column that holds the number of a hypothesis in its list, where it holds numbers."""
+PLACES = ("index", "sample", "choice", "hyp_id", "sample_id", "candidate_id")
+"""Names of the column that holds the number of a hypothesis in its list, wherever there are rows of hypotheses."""
+INDICES = (*PLACES, "hyp", "candidate", "rank")
+"""Such names in tables of scores, where the column holds numbers."""
 SYSTEMS = ("system", "model", "translator")
 """Names of the column that says who made a hypothesis."""
 NO_SCORES = ("gain", "group", "doc", "source", "reference", "references", "answer")

@@ -45,6 +45,7 @@ class CellTable:
     columns: tuple[Cells, ...]  # C of R cells
     lines: Sequence[int]  # R; numbers of rows, from 1, where there are no lines
     rows_only: bool = False  # there are no lines
+    comma: bool = False  # numbers have a decimal comma
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -69,14 +70,19 @@ class CellTable:
     def is_numeric(self, name: str) -> bool:
         """Whether a column holds numbers or booleans: the first cell that is not empty does, or else most of the
         first ones do, so that what is none of them is an error and no column gets lost."""
-        cells = list(islice((cell for cell in self.column(name) if not _is_empty(cell)), _LOOK))
-        if not cells or _is_of_number(cells[0]):
+        cells = list(islice((self._pointed(cell) for cell in self.column(name) if not _is_empty(cell)), _LOOK))
+        if not cells or (_is_of_number(cells[0]) and str(cells[0]).lower().lstrip("+-") not in _NOT_FINITE):
             return bool(cells)
-        return 2 * sum(map(_is_of_number, cells)) >= len(cells)
+        numbers = sum(map(_is_of_number, cells))
+        return 2 * numbers >= len(cells) and any(is_number(str(cell)) for cell in cells)
+
+    def _pointed(self, cell: Any) -> Any:
+        """A cell with a decimal point for its comma, where numbers have one."""
+        return cell.replace(",", ".") if self.comma and isinstance(cell, str) and _DECIMAL_COMMA(cell) else cell
 
     def numbers(self, name: str) -> Floats:
         """[R] the numbers of a column, NaN where a cell is empty; anything else is an error."""
-        cells = self.column(name)
+        cells = [self._pointed(cell) for cell in self.column(name)] if self.comma else self.column(name)
         if all(isinstance(cell, str) for cell in cells[:1]) and _PLAIN("\n".join(map(str, cells))):
             try:
                 values = np.fromiter(map(float, cells), np.float64, len(cells))
@@ -136,7 +142,8 @@ def read_table(path: str | Path, data: bytes | None = None, *, header: bool = Tr
         raise FormatError(path, None, "the file is empty; expected a table with a header, or JSON lines")
     if start in "{[":
         return of_objects(path, _objects(path, text, start))
-    return _of_cells(path, *_cells(path, text), header=header)
+    comma = mark_of(text.lstrip().partition("\n")[0]) == ";"  # where a comma is free to be a decimal one
+    return _of_cells(path, *_cells(path, text), header=header, comma=comma)
 
 
 # JSON -------------------------------------------------------------------------------------------------------------
@@ -182,16 +189,13 @@ def _cells(path: str | Path, text: str) -> tuple[int, list[str], Sequence[int]]:
 
     Fields in quotes are what CSV says, line breaks included. In TSV, quotes stand for themselves unless they are around
     a whole field; only where lines of it have different numbers of fields, breaks inside of quotes are looked for.
-    Where blanks stand after the commas of the header, they do not count; between semicolons, a comma in a number is a
-    decimal point.
+    Where blanks stand after the commas of the header, they do not count.
     """
     lines = _without_end(split_lines(text))
     mark = mark_of(lines[0])
     width, flat, starts = _fields(path, text, lines, mark)
     if mark == "," and ", " in lines[0]:
         flat = [cell.strip(" ") for cell in flat]
-    if mark == ";":
-        flat = [cell.replace(",", ".") if _DECIMAL_COMMA(cell) else cell for cell in flat]
     return width, flat, starts
 
 
@@ -252,7 +256,9 @@ def _long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _of_cells(path: str | Path, width: int, flat: list[str], lines: Sequence[int], *, header: bool) -> CellTable:
+def _of_cells(
+    path: str | Path, width: int, flat: list[str], lines: Sequence[int], *, header: bool, comma: bool
+) -> CellTable:
     names = [name.strip() for name in flat[:width]] if header else [str(at) for at in range(width)]
     twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
     if twice is not None:
@@ -263,6 +269,7 @@ def _of_cells(path: str | Path, width: int, flat: list[str], lines: Sequence[int
         tuple(names[at] for at in named),
         tuple(flat[at + width * header :: width] for at in named),
         lines[1:] if header else lines,
+        comma=comma,
     )
 
 

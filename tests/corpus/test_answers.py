@@ -182,3 +182,9 @@ def test_references_that_come_later_go_through_the_rule_too() -> None:
 def test_an_answer_that_is_no_text() -> None:
     with pytest.raises(ParameterError, match="an answer must be a text, or None"):
         nbest.from_records([{"id": 1, "text": "a"}]).with_answers(lambda text: 3)
+
+
+def test_references_after_answers_of_a_function_are_refused() -> None:
+    lists = nbest.from_records([{"id": 1, "text": "a 1", "f": 1}]).with_answers(lambda text: text.split()[-1])
+    with pytest.raises(CapabilityError, match="give references before with_answers"):
+        lists.with_metric(Exact(), [["x 1"]])

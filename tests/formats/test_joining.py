@@ -325,3 +325,26 @@ def test_columns_that_mean_something_else_are_no_scores(tmp_path: Path) -> None:
     assert nbest.join_scores(lists, tmp_path / "s.csv").feature_names == ("qe",)
     assert nbest.join_scores(lists, tmp_path / "s.csv", columns=["gain"]).feature_names == ("gain",)
     assert read_scores(tmp_path / "s.csv", ["gain"]).names == ("gain",)
+
+
+def test_both_files_may_say_which_sample_is_which(tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text("id,sample,text,lm\nu1,1,B,1\nu1,0,A,2\n")
+    (tmp_path / "s.csv").write_text("id,sample,reward\nu1,0,100\nu1,1,101\n")
+    joined = nbest.join_scores(nbest.read(tmp_path / "l.csv"), tmp_path / "s.csv")
+    assert list(joined.texts or ()) == ["A", "B"]
+    assert joined.feature_names == ("lm", "reward")
+    assert joined.column("reward").tolist() == [100, 101]
+
+
+def test_gains_that_are_there_or_missing(tmp_path: Path) -> None:
+    lists = nbest.from_records(SYSTEMS)
+    (tmp_path / "g.csv").write_text("id,system,mqm\n" + "".join(f"{i},sys{n},{i}\n" for i in range(3) for n in "AB"))
+    table = read_scores(tmp_path / "g.csv")
+    with pytest.raises(FormatError, match="there is no 'mqm' for hypothesis 2 of segment '0'; each needs one"):
+        join_labels(lists, table, gain="mqm")
+    two = nbest.from_records([row for row in SYSTEMS if row["system"] != "sysC"])
+    worth = join_labels(two, table, gain="mqm")
+    assert worth.gains is not None
+    assert worth.gains.tolist() == [0, 0, 1, 1, 2, 2]
+    with pytest.raises(FormatError, match="know already what hypotheses are worth"):
+        join_labels(worth, table, gain="mqm")

@@ -281,3 +281,21 @@ def test_texts_that_look_like_numbers(tmp_path: Path) -> None:
     lists = read(tmp_path / "x.csv")
     assert list(lists.texts or ()) == ["12", "13"]
     assert lists.feature_names == ("score",)
+
+
+def test_commas_of_texts_stay_where_numbers_have_decimal_commas(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id;text;am\n1,2;1,5;-0,5\n1,2;2,5;3\n")
+    lists = read(tmp_path / "x.csv")
+    assert (lists.ids, list(lists.texts or ()), lists.column("am").tolist()) == (("1,2",), ["1,5", "2,5"], [-0.5, 3])
+
+
+def test_a_column_of_texts_may_begin_with_a_word_like_nan(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,text,comment,lm\nu,a,NA,1\nu,b,good one,2\nu,c,nan,3\n")
+    assert read(tmp_path / "x.csv").feature_names == ("lm",)
+
+
+@pytest.mark.parametrize(("cells", "message"), [(("1.5", "0"), "whole number"), (("0", "0"), "is there twice")])
+def test_an_index_that_is_none(cells: tuple[str, str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(f"id,index,text\nu,{cells[0]},a\nu,{cells[1]},b\n")
+    with pytest.raises(FormatError, match=message):
+        read(tmp_path / "x.csv")

@@ -352,3 +352,11 @@ def test_of_a_table_without_rows_nothing_is_made(name: str, table: Callable[...,
         assert "no hypotheses in it; expected at least one segment" in capsys.readouterr().err
     assert main(["inspect", str(path), "-q"]) == 2
     assert list(path.parent.iterdir()) == [path]
+
+
+@BOTH
+def test_an_index_of_labels_is_left_alone_and_nulls_are_refused(name: str, table: Callable[..., Path]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = {"id": ["a", "a"], "text": ["x", "y"], "index": ["r1", "r0"]}
+    assert list(read(table(name, columns)).texts or ()) == ["x", "y"]
+    assert complaint(table(name, columns | {"index": pa.array([1, None])})) == "row 2: 'index' is null"

@@ -26,7 +26,7 @@ from nbest.corpus.order import in_order
 from nbest.formats.lists.base import Format, head_lines
 from nbest.formats.lists.jsonl import check_keys, numbers_of
 from nbest.formats.lists.rows_writer import write_csv
-from nbest.formats.scores import IDS, TEXTS
+from nbest.formats.scores import IDS, PLACES, TEXTS, whole_numbers_of
 from nbest.formats.tabular import CellTable, mark_of, read_table
 
 _SOURCES, _GROUPS = ("source", "src"), ("group", "doc")
@@ -50,8 +50,8 @@ def read_rows(
     `id` of the segment (id, segment, segment_id, seg_id, utt or utt_id), `text` (text, hypothesis, hyp or candidate),
     `references` (reference, references, ref; ref_1, ref_2, ... for several), `group` (group or doc), `gain`, what a
     hypothesis is worth (gain: a column score is a feature unless this names it). `source` (or src), `answer`, `system`,
-    who made the hypothesis, and `index`, the place in the list, have these names. All other columns of numbers are
-    features, or those that `features` names.
+    who made the hypothesis, and `index` (or sample, choice), the place in the list, have these names. All other columns
+    of numbers are features, or those that `features` names.
     """
     named = {"id": id, "text": text, "gain": gain, "group": group}
     return lists_of(read_table(path, data), **named, references=references, features=features)
@@ -110,7 +110,7 @@ class _Columns:
             source=table.first_of(*_SOURCES),
             answer=table.first_of("answer"),
             system=table.first_of("system"),
-            index=table.first_of("index"),
+            index=_place_column(table, own_id),
             references=tuple(own),
         )
 
@@ -136,7 +136,7 @@ def _lists(table: CellTable, columns: _Columns, names: tuple[str, ...]) -> NBest
     segment_names = in_order(dict.fromkeys(ids))
     places = {name: i for i, name in enumerate(segment_names)}
     owners = np.array([places[name] for name in ids], np.int64)
-    place = np.arange(len(ids)) if columns.index is None else _complete(table, columns.index)
+    place = np.arange(len(ids)) if columns.index is None else whole_numbers_of(table, columns.index)
     rows = np.lexsort((place, owners))
     features = np.stack(list(dense.values()), axis=1) if dense else np.empty((len(ids), 0))
     sparse, sparse_names = _sparse(table, tuple(dense))
@@ -154,6 +154,22 @@ def _lists(table: CellTable, columns: _Columns, names: tuple[str, ...]) -> NBest
         positions=None if (np.diff(rows) == 1).all() else rows,
         **_Segments(table, columns, segment_names).read(owners),
     )
+
+
+def _place_column(table: CellTable, id_name: str) -> str | None:
+    """The column that says where a hypothesis stands in its list: whole numbers that differ within a segment."""
+    for name in PLACES:
+        if name not in table.names or not table.is_numeric(name):
+            continue
+        values = table.numbers(name)
+        if name == "index" or ((values == np.floor(values)) & (values >= 0)).all():
+            pairs = list(zip(table.strings(id_name), values.tolist(), strict=True))
+            if len(set(pairs)) == len(pairs):
+                return name
+            if name == "index":
+                at = next(at for at, pair in enumerate(pairs) if pair in pairs[:at])
+                table.complain(at, f"the {name} {values[at]:g} of segment {pairs[at][0]!r} is there twice")
+    return None
 
 
 def _nested(table: CellTable, key: str, known: tuple[str, ...]) -> dict[str, Floats]:

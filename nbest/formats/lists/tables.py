@@ -177,7 +177,13 @@ class _TableRows:
 
     def need_order(self) -> None:
         """Rows that do not stand by their index are put in order when all are there (`read_rows`)."""
-        index = self.table.column("index").to_numpy() if "index" in self.table.column_names else np.zeros(0)
+        import pyarrow as pa
+
+        names, schema = self.table.column_names, self.table.schema
+        if "index" not in names or not pa.types.is_integer(schema.field("index").type):
+            return  # labels of rows, perhaps
+        self._refuse_null("index", np.asarray(self.table.column("index").is_null()))
+        index = self.table.column("index").to_numpy()
         falls = np.diff(index) <= 0
         if (falls & ~self.first[1:][: len(falls)]).any():
             raise OutOfStepError

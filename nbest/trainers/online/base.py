@@ -16,6 +16,7 @@ from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.compute.parallel import each
 from nbest.corpus import NBest
+from nbest.corpus.grouping import units
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
 from nbest.trainers.sparse.base import Rounds, SparseLists, sparse_lists
@@ -170,7 +171,13 @@ def judge_of(seed: int, lists: SparseLists, rows: Ints, heldout: NBest | None) -
     if lists.corpus.sparse is None or len(rows) < _FEW:
         return lists.corpus, rows, "dev"
     left = np.zeros(len(lists.corpus), bool)
-    left[generator(seed, 0).permutation(rows)[::_LEFT_OUT]] = True
+    if lists.corpus.groups is None:
+        left[generator(seed, 0).permutation(rows)[::_LEFT_OUT]] = True
+    else:  # whole groups
+        mine = units(lists.corpus)
+        left[rows] = np.isin(mine[rows], generator(seed, 0).permutation(np.unique(mine[rows]))[::_LEFT_OUT])
+        if left[rows].all():
+            return lists.corpus, rows, "dev"
     return lists.corpus.select(np.flatnonzero(left)), rows[~left[rows]], "left_out"
 
 
