@@ -104,6 +104,16 @@ def test_responses(tmp_path: Path, reading) -> None:
     assert columns(corpus) == {"logprob": [-0.5, -1], "tokens": [1, 1], "finished": [1, 0]}
 
 
+def test_choices_without_log_probabilities(reading) -> None:
+    lines = batch_line("b", chat("", reason="content_filter")) + batch_line("a", chat("x", -1, -2), chat("y"))
+    corpus = reading("openai", lines, missing=-100)
+    assert (lists(corpus), columns(corpus)) == (
+        [[""], ["x", "y"]],
+        {"logprob": [-100, -3, -100], "tokens": [0, 2, 0], "finished": [0, 1, 1]},
+    )
+    assert columns(reading("openai", batch_line("a", chat("y")), missing=-100)) == {"finished": [1]}
+
+
 def test_tokens_without_probability_of_vllm(reading) -> None:
     with pytest.warns(FormatWarning, match="1 tokens have no probability"):
         corpus = reading("openai", batch_line("a", chat("x", -1, -9999.0)))
@@ -153,7 +163,11 @@ def test_inputs_give_order_and_sources(tmp_path: Path, reading) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (batch_line("a", chat("x", -1)) + batch_line("b", chat("y")), ":2: feature 'logprob' is missing"),
+        (
+            batch_line("a", chat("x", -1)) + batch_line("b", chat("y")),
+            ":2: feature 'logprob' is missing in a choice of 'b', which tells no log-probabilities while others do",
+        ),
+        (batch_line("b", chat("y")) + batch_line("a", chat("x", -1)), ":1: feature 'logprob' is missing in a choice"),
         ('{"custom_id": true, "response": {}}\n', ':1: "custom_id" must be a string, got a boolean'),
         ('{"custom_id": "a", "response": {"body": {}}}\n', ':1: no "choices" in the response'),
         ('{"custom_id": "a", "response": {"choices": {}}}\n', ':1: "choices" must be a list'),
@@ -226,6 +240,64 @@ def test_samples_that_failed(reading) -> None:
     ):
         corpus = reading("inspect", data)
     assert (corpus.ids, lists(corpus)) == (("a", "b"), [["x"], []])
+
+
+def test_samples_without_a_score(capfd: pytest.CaptureFixture[str]) -> None:
+    path = FIXTURES / "inspect-unscored.json"  # NaN for one sample, nothing for another
+    with pytest.warns(
+        FormatWarning, match="2 of 4 samples have no score 'judge' .the first is sample 'größe' of epoch 1"
+    ):
+        corpus = read(path)
+    assert (corpus.ids, lists(corpus), corpus.gains.tolist()) == (("größe", "sum"), [[], ["5", "7"]], [1, 0])
+    corpus = read(path, unscored=0.5)
+    assert (lists(corpus), corpus.gains.tolist()) == ([["6", "8"], ["5", "7"]], [0.5, 0.5, 1, 0])
+    assert list(corpus.answers) == ["", "", "5", "7"]
+    assert main(["convert", str(path), "-", "--option", "unscored=0", "--quiet"]) == 0
+    assert '"score": 0' in capfd.readouterr().out
+
+
+def test_samples_without_some_scores(reading, complaint) -> None:
+    both = {"s": {"value": 1}, "t": {"value": 2}}
+    log = packed(a=sample("a", "x", scores=both), b=sample("b", "y", scores={"t": {"value": 3}}), c=sample("c", "z"))
+    for options in ({}, {"score": "t"}):
+        error = complaint("inspect", log, **options)
+        assert (
+            "input/samples/b.json:1: sample 'b' of epoch 1 has no 's' while others have; missing= gives a value"
+            in error
+        )
+    with pytest.warns(FormatWarning, match="1 of 3 samples have no score 't' .*, unscored= gives a value; lists for"):
+        corpus = reading("inspect", log, score="t", missing=-7)
+    assert (lists(corpus), corpus.gains.tolist(), columns(corpus)) == ([["x"], ["y"], []], [2, 3], {"s": [1, -7]})
+    corpus = reading("inspect", log, missing=-7)
+    assert (lists(corpus), columns(corpus)) == ([["x"], ["y"], ["z"]], {"s": [1, -7, -7], "t": [2, 3, -7]})
+    log = packed(a=sample("a", "x", scores=both), b=sample("b", "y", scores=both), c=sample("c", "z"))
+    with pytest.warns(FormatWarning, match="1 of 3 samples have no score .the first is sample 'c' .*, missing= gives"):
+        assert lists(reading("inspect", log)) == [["x"], ["y"], []]
+
+
+def test_log_probabilities_of_some_samples(reading, complaint) -> None:
+    told = sample("b", "y", epoch=2)
+    told["output"]["choices"][0]["logprobs"] = {"content": [{"token": "y", "logprob": -2}, {"logprob": -1}]}
+    log = json.dumps({"version": 2, "samples": [sample("a", "x"), told]})
+    assert "input:1: sample 'a' of epoch 1 has no 'logprob' while others have" in complaint("inspect", log)
+    assert columns(reading("inspect", log, missing=-9)) == {"logprob": [-9, -3], "tokens": [0, 2]}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"output": 1}, '"output" must be an object'),
+        ({"output": {"choices": [{}]}}, '"message" of a choice must be an object'),
+        ({"output": {"choices": [{"message": {"content": 1}}]}}, "the content of a message must be a string"),
+        ({"target": 5}, '"target" must be a string'),
+        ({"input": 5}, '"input" must be a string'),
+        ({"scores": {"s": 1}}, "score 's' must be an object"),
+        ({"scores": {"s": {"value": float("inf")}}}, "score 's' must be a finite number"),
+    ],
+)
+def test_wrong_samples_are_named(complaint, more: dict, said: str) -> None:
+    log = json.dumps({"version": 2, "samples": [sample("a", "x"), {**sample("b", "y", epoch=2), **more}]})
+    assert f"input:1: sample 'b' of epoch 2: {said}" in complaint("inspect", log)
 
 
 def test_several_choices_have_no_scores(reading) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,11 @@ def token_features(path: str | Path, line: int, logprobs: Any) -> tuple[dict[str
     known = [need_number(path, line, "a log-probability", value) for value in values if value is not None]
     known = [value for value in known if value > NO_PROBABILITY]
     return {"logprob": math.fsum(known), "tokens": float(len(values))}, len(values) - len(known)
+
+
+def filled(features: Mapping[str, float], names: Iterable[str], missing: float) -> dict[str, float]:
+    """All of the features: `missing` for those that a hypothesis lacks, and no tokens where it tells none."""
+    return {name: features.get(name, 0.0 if name == "tokens" else float(missing)) for name in names}
 
 
 def _values(path: str | Path, line: int, logprobs: Any) -> list[Any] | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from nbest.corpus import NBest
 from nbest.formats.json_text import entries, kind, loads, need, need_number, top_keys
 from nbest.formats.lists.base import Format, is_number
 from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.chat import EMPTY, content_text, last_question, token_features
+from nbest.formats.lists.chat import EMPTY, content_text, filled, last_question, token_features
 
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's grades: correct, partly, incorrect, no answer."""
@@ -22,36 +25,77 @@ _KEYS = ("id", "epoch", "input", "target", "output", "scores", "error")
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
-def read_inspect(path: str | Path, *, data: bytes | None = None, score: str | None = None) -> NBest:
+def read_inspect(
+    path: str | Path,
+    *,
+    data: bytes | None = None,
+    score: str | None = None,
+    unscored: float | None = None,
+    missing: float | None = None,
+) -> NBest:
     """Read a log. A segment is a sample, called by its id; its epochs are the hypotheses, and so are several choices.
 
     The target is the reference, the input the source. `score` names the scorer whose values are the gains and whose
     answers are the answers, by default the only one; the other scores are features. Features, too: `logprob` and
-    `tokens` where log-probabilities are there. Samples that failed are counted, and give no hypotheses.
+    `tokens` where log-probabilities are there. Samples that failed are counted, and give no hypotheses; so are samples
+    without a score, unless `unscored` is what they are worth. `missing` stands for features that some samples lack.
     """
     contents = read_bytes(path) if data is None else data
     read = _zipped if contents.startswith(ZIP) else _plain
     samples = sorted((_Sample(*sample) for sample in read(path, contents)), key=lambda each: (each.epoch, each.name))
-    done = [sample for sample in samples if sample.choices]
+    done, said = [sample for sample in samples if sample.choices], list[str]()
+    if len(done) < len(samples):
+        said.append(f"{len(samples) - len(done)} of {len(samples)} samples failed or have no output; {EMPTY}")
     names = dict.fromkeys(name for sample in done for name in sample.scores)
     gain = _gain_of(path, list(names), score)
-    several = [sample for sample in done if len(sample.choices) > 1]
+    several = next((sample for sample in done if len(sample.choices) > 1), None)
+    if several and names:
+        said.append(f"scores are left out: they are of samples, and sample {several.name!r} has several choices")
+        for sample in done:
+            sample.scores, sample.answers = {}, {}
+    elif names:
+        done = _scored(done, gain, unscored if gain is not None else missing, said)
     builder = Builder(path)
     for sample in samples:
         builder.path = sample.path
         sample.declare(builder)
-    for sample in done:
-        builder.path = sample.path
-        sample.add_to(builder, gain, scored=not several)
+    _add(builder, [(sample, choice) for sample in done for choice in sample.given(gain)], gain, missing)
     builder.path = path
     corpus = builder.build()
-    if len(done) < len(samples):
-        failed = f"{len(samples) - len(done)} of {len(samples)} samples failed or have no output"
-        warnings.warn(f"{path}: {failed}; {EMPTY}", FormatWarning, stacklevel=2)
-    if several and names:
-        why = f"scores are left out: they are of samples, and sample {several[0].name!r} has several choices"
-        warnings.warn(f"{path}: {why}", FormatWarning, stacklevel=2)
+    for what in said:
+        warnings.warn(f"{path}: {what}", FormatWarning, stacklevel=2)
     return corpus
+
+
+def _scored(samples: list[_Sample], gain: str | None, value: float | None, said: list[str]) -> list[_Sample]:
+    """Samples with the score that counts, or with any; the others have `value`, or are left out."""
+    without = {
+        id(sample): sample for sample in samples if not (sample.scores if gain is None else gain in sample.scores)
+    }
+    if value is not None:
+        for sample in without.values() if gain is not None else ():
+            sample.scores[str(gain)] = float(value)
+        return samples
+    if without:
+        what, option = ("no score", "missing") if gain is None else (f"no score {shown(gain)}", "unscored")
+        first = next(iter(without.values()))
+        count = f"{len(without)} of {len(samples)} samples have {what} (the first is {first}) and are left out"
+        said.append(f"{count}, {option}= gives a value; {EMPTY}")
+    return [sample for sample in samples if id(sample) not in without]
+
+
+def _add(builder: Builder, choices: list[tuple[_Sample, _Said]], gain: str | None, missing: float | None) -> None:
+    """Hypotheses with the same features each."""
+    names = dict.fromkeys(name for _, choice in choices for name in choice.features)
+    for sample, choice in choices:
+        lacking = next((name for name in names if name not in choice.features), None)
+        if lacking is not None and missing is None:
+            what = f"{sample} has no {shown(lacking)} while others have; missing= gives a value"
+            raise FormatError(sample.path, sample.line, what)
+        features = filled(choice.features, names, 0.0 if missing is None else missing)
+        worth, answer = (None, None) if gain is None else (sample.scores.get(gain), sample.answers.get(gain))
+        builder.path = sample.path
+        builder.hypothesis(sample.name, choice.text, features, sample.line, gain=worth, answer=answer)
 
 
 def _zipped(path: str | Path, data: bytes) -> Iterator[tuple[str, int, Any]]:
@@ -76,6 +120,14 @@ def _gain_of(path: str | Path, names: list[str], score: str | None) -> str | Non
     return score if score is not None or len(names) != 1 else names[0]
 
 
+@dataclass(frozen=True)
+class _Said:
+    """What a model said."""
+
+    text: str
+    features: dict[str, float]
+
+
 class _Sample:
     """One sample of one epoch."""
 
@@ -86,18 +138,30 @@ class _Sample:
         name, epoch = self.entry.get("id"), self.entry.get("epoch", 1)
         if type(name) not in (str, int):
             raise FormatError(path, line, f'"id" of a sample must be a string or an integer, got {kind(name)}')
-        self.name, self.epoch = str(name), need_number(path, line, '"epoch" of a sample', epoch)
-        output = need(path, line, '"output" of a sample', self.entry.get("output") or {}, dict)
-        choices = need(path, line, '"choices" of an output', output.get("choices") or [], list)
-        self.choices: list[Any] = [] if self.entry.get("error") is not None else choices
+        self.name, self.epoch = str(name), need_number(path, line, f'"epoch" of sample {shown(name)}', epoch)
         self.scores, self.answers = dict[str, float](), dict[str, str]()
-        for scorer, given in need(path, line, '"scores"', self.entry.get("scores") or {}, dict).items():
-            self._take_score(scorer, need(path, line, f"score {shown(scorer)}", given, dict))
+        with self._named():
+            output = need(path, line, '"output"', self.entry.get("output") or {}, dict)
+            choices = need(path, line, '"choices" of "output"', output.get("choices") or [], list)
+            self.choices: list[Any] = [] if self.entry.get("error") is not None else choices
+            for scorer, given in need(path, line, '"scores"', self.entry.get("scores") or {}, dict).items():
+                self._take_score(scorer, need(path, line, f"score {shown(scorer)}", given, dict))
+
+    def __str__(self) -> str:
+        return f"sample {shown(self.name)} of epoch {self.epoch:g}"
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors name the sample: a whole log may stand on one line."""
+        try:
+            yield
+        except FormatError as error:
+            raise FormatError(error.path, error.line, f"{self}: {error.reason}") from None
 
     def _take_score(self, scorer: str, score: dict[str, Any]) -> None:
         """The values of a score that are numbers, by name, and the answer that was graded."""
         value = score.get("value")
-        for name, each in _named(scorer, value):
+        for name, each in _values(scorer, value):
             graded = _number(each)
             if graded is not None:
                 self.scores[name] = need_number(self.path, self.line, f"score {shown(name)}", graded)
@@ -108,26 +172,27 @@ class _Sample:
         """The segment, which is there even where all of its epochs failed."""
         path, line, target, asked = self.path, self.line, self.entry.get("target"), self.entry.get("input")
         targets = target if isinstance(target, list) else [] if target in (None, "") else [target]
-        references = [need(path, line, '"target" of a sample', each, str) for each in targets]
-        source = last_question(path, line, asked) if isinstance(asked, list) else asked
-        if source is not None:
-            need(path, line, '"input" of a sample', source, str)
+        with self._named():
+            references = [need(path, line, '"target"', each, str) for each in targets]
+            source = last_question(path, line, asked) if isinstance(asked, list) else asked
+            if source is not None:
+                need(path, line, '"input"', source, str)
         builder.segment(self.name, references, source, line)
 
-    def add_to(self, builder: Builder, gain: str | None, *, scored: bool) -> None:
-        """The hypotheses: one a choice."""
-        path, line, scores = self.path, self.line, self.scores if scored else {}
-        for given in self.choices:
-            choice = need(path, line, "a choice", given, dict)
-            message = need(path, line, '"message" of a choice', choice.get("message"), dict)
-            features, _ = token_features(path, line, choice.get("logprobs"))
-            features |= {name: value for name, value in scores.items() if name != gain}
-            text = content_text(path, line, message.get("content"))
-            worth = None if gain is None else (scores.get(gain), self.answers.get(gain) if scored else None)
-            builder.hypothesis(self.name, text, features, line, gain=worth and worth[0], answer=worth and worth[1])
+    def given(self, gain: str | None) -> list[_Said]:
+        """What was said; the scores of the sample, but for the one that counts, are features."""
+        with self._named():
+            return [self._choice(need(self.path, self.line, "a choice", each, dict), gain) for each in self.choices]
+
+    def _choice(self, choice: dict[str, Any], gain: str | None) -> _Said:
+        path, line = self.path, self.line
+        message = need(path, line, '"message" of a choice', choice.get("message"), dict)
+        features, _ = token_features(path, line, choice.get("logprobs"))
+        features |= {name: value for name, value in self.scores.items() if name != gain}
+        return _Said(content_text(path, line, message.get("content")), features)
 
 
-def _named(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _values(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
     """The values of a score: one, or several by name or number."""
     if isinstance(value, dict):
         yield from ((f"{scorer}_{key}", each) for key, each in value.items())
@@ -138,11 +203,11 @@ def _named(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _number(value: Any) -> float | None:
-    """A grade as a number, as Inspect turns it into one; None for texts."""
+    """A grade as a number, as Inspect turns it into one; None for texts, and for NaN, which says "unscored"."""
     if isinstance(value, str):
         known = _GRADES.get(value, _WORDS.get(value.lower()))
         return float(value) if known is None and is_number(value) else known
-    return float(value) if isinstance(value, bool | int | float) else None
+    return float(value) if isinstance(value, bool | int | float) and not math.isnan(value) else None
 
 
 def _sniff(path: Path, head: bytes) -> bool:

@@ -14,25 +14,31 @@ from nbest.corpus import NBest
 from nbest.formats.json_text import json_lines, kind, need, top_keys
 from nbest.formats.lists.base import Format
 from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.chat import EMPTY, choice_of_response, content_text, last_question, token_features
+from nbest.formats.lists.chat import EMPTY, choice_of_response, content_text, filled, last_question, token_features
 
 
 def read_openai(
-    path: str | Path, *, data: bytes | None = None, inputs: str | Path | None = None, separator: str | None = None
+    path: str | Path,
+    *,
+    data: bytes | None = None,
+    inputs: str | Path | None = None,
+    separator: str | None = None,
+    missing: float | None = None,
 ) -> NBest:
     """Read the output of a batch. `custom_id` is the segment, the lines of one id are taken together.
 
     Features: `finished` (1 where the model stopped by itself, 0 where it was cut off or filtered), and where
     log-probabilities are told `logprob`, their sum, and `tokens`. Choices stand in the order of their `index`. Failed
     requests are counted, and give no hypotheses. `inputs` is the file that was asked: it gives the order of the
-    segments, and sources. `separator`: the segment is what stands before the last one in `custom_id`.
+    segments, and sources. `separator`: the segment is what stands before the last one in `custom_id`. `missing` is the
+    `logprob` of choices that tell no log-probabilities while others do (one that was filtered, say).
     """
     reading = _Reading(path, separator)
     if inputs is not None:
         reading.ask(inputs)
     for line, entry in json_lines(path, data, 'with "custom_id" and "response"'):
         reading.add(line, entry)
-    corpus = reading.builder.build()
+    corpus = reading.built(missing)
     reading.warn()
     return corpus
 
@@ -43,6 +49,7 @@ class _Reading:
     def __init__(self, path: str | Path, separator: str | None) -> None:
         self.path, self.separator, self.builder = path, separator, Builder(path)
         self.asked: set[str] | None = None
+        self.choices: list[tuple[int, str, str, dict[str, float]]] = []  # line, segment, text, features
         self.requests, self.unknown = 0, 0
         self.failures: list[tuple[int, str]] = []
 
@@ -115,7 +122,17 @@ class _Reading:
         features, unknown = token_features(path, line, choice.get("logprobs"))
         self.unknown += unknown
         features["finished"] = float(choice.get("finish_reason") == "stop")
-        self.builder.hypothesis(name, text, features, line)
+        self.choices.append((line, name, text, features))
+
+    def built(self, missing: float | None) -> NBest:
+        """The lists: all choices have the same features."""
+        names = next((each for *_, each in self.choices if "logprob" in each), {"finished": 0.0})
+        for line, name, text, features in self.choices:
+            if len(features) < len(names) and missing is None:
+                told = f"in a choice of {shown(name)}, which tells no log-probabilities while others do"
+                raise FormatError(self.path, line, f"feature 'logprob' is missing {told}; missing= gives a value")
+            self.builder.hypothesis(name, text, filled(features, names, missing or 0.0), line)
+        return self.builder.build()
 
     def warn(self) -> None:
         """Say what is left out."""
