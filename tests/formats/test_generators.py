@@ -165,9 +165,9 @@ def test_inputs_give_order_and_sources(tmp_path: Path, reading) -> None:
     [
         (
             batch_line("a", chat("x", -1)) + batch_line("b", chat("y")),
-            ":2: feature 'logprob' is missing in a choice of 'b', which tells no log-probabilities while others do",
+            ":2: feature 'logprob' is missing; every hypothesis needs logprob, tokens, finished, and a choice of 'b'",
         ),
-        (batch_line("b", chat("y")) + batch_line("a", chat("x", -1)), ":1: feature 'logprob' is missing in a choice"),
+        (batch_line("b", chat("y")) + batch_line("a", chat("x", -1)), ":1: feature 'logprob' is missing"),
         ('{"custom_id": true, "response": {}}\n', ':1: "custom_id" must be a string, got a boolean'),
         ('{"custom_id": "a", "response": {"body": {}}}\n', ':1: no "choices" in the response'),
         ('{"custom_id": "a", "response": {"choices": {}}}\n', ':1: "choices" must be a list'),

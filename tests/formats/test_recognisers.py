@@ -224,6 +224,13 @@ def test_runs_of_whisper_are_put_together_by_id(reading) -> None:
     silence = reading("whisper", json.dumps([*runs, whisper(audio="c")]))
     assert lists(silence)[2] == [""]
     assert silence.features[-1].tolist() == [0] * 5
+    assert len(reading("whisper", json.dumps([whisper(audio="c")])).feature_names) == 5
+    few = [whisper(audio="c"), whisper(spoken("x", 2, avg_logprob=-0.5), audio="a")]
+    told = {"logprob": [0, -1], "tokens": [0, 2], "temperature": [0, 0]}
+    assert (
+        columns(reading("whisper", json.dumps(few))) == columns(reading("whisper", json.dumps(few), missing=7)) == told
+    )
+    assert columns(reading("whisper", json.dumps([few[0], whisper({"text": "y"}, audio="b")]))) == {"rank": [-1, -1]}
 
 
 def test_lists_of_pocketsphinx() -> None:

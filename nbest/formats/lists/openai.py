@@ -129,8 +129,9 @@ class _Reading:
         names = next((each for *_, each in self.choices if "logprob" in each), {"finished": 0.0})
         for line, name, text, features in self.choices:
             if len(features) < len(names) and missing is None:
-                told = f"in a choice of {shown(name)}, which tells no log-probabilities while others do"
-                raise FormatError(self.path, line, f"feature 'logprob' is missing {told}; missing= gives a value")
+                what = f"feature 'logprob' is missing; every hypothesis needs {', '.join(names)}"
+                who = f"a choice of {shown(name)} tells no log-probabilities; missing= gives it a value"
+                raise FormatError(self.path, line, f"{what}, and {who}")
             self.builder.hypothesis(name, text, filled(features, names, missing or 0.0), line)
         return self.builder.build()
 

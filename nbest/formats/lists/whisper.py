@@ -39,7 +39,7 @@ def read_whisper(path: str | Path, *, data: bytes | None = None, missing: float 
     for line, entry in given:
         alone = len(given) == 1 and "segments" in entry and str(path) != "-"  # Whisper calls the file as the audio
         name = _id_of(path, line, entry, Path(path).stem if alone else str(len(found)))
-        spoken = _Spoken(name, line)
+        spoken = _Spoken(name, line, entry.get("segments") == [])
         found.append(spoken)
         reference = next((entry[key] for key in _REFERENCES if entry.get(key) is not None), None)
         builder.segment(
@@ -50,9 +50,12 @@ def read_whisper(path: str | Path, *, data: bytes | None = None, missing: float 
         else:
             for alternative in _alternatives(path, line, entry):
                 spoken.add(*_of_alternative(path, line, alternative))
-    names = dict.fromkeys(name for spoken in found for _, features in spoken.hypotheses for name in features)
+    told = [spoken for spoken in found if not spoken.silent] or found
+    names = dict.fromkeys(name for spoken in told for _, features in spoken.hypotheses for name in features)
     for spoken in found:
         for rank, (text, features) in enumerate(spoken.hypotheses, 1):
+            if spoken.silent:
+                features = {name: value for name, value in features.items() if name in names}
             if missing is not None:
                 features = {name: features.get(name, float(missing)) for name in names}
             builder.hypothesis(spoken.name, text, features if names else {"rank": -float(rank)}, spoken.line)
@@ -65,6 +68,7 @@ class _Spoken:
 
     name: str
     line: int
+    silent: bool  # a result of Whisper without segments, which has 0 for whatever others tell
     hypotheses: list[tuple[str, dict[str, float]]] = field(default_factory=list)
 
     def add(self, text: str, features: dict[str, float]) -> None:
