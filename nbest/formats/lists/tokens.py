@@ -6,6 +6,7 @@ import re
 import warnings
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from nbest.base.errors import FormatWarning, look_up, shown
@@ -67,6 +68,7 @@ def _vote(tokens: Iterable[str]) -> int:
     return -1 if _CONTROL(text) else int(_SHOWS(text) is not None)
 
 
+@lru_cache(maxsize=100_000)
 def _bytes(token: str) -> bytes:
     """Letters stand for bytes; a token with any other letter, one that was added, for itself."""
     return bytes(_BYTE[letter] for letter in token) if _BYTE.keys() >= set(token) else _encoded(token)
