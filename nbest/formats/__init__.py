@@ -228,7 +228,8 @@ def _unknown(path: str | Path, head: bytes, family: Mapping[str, Any], expected:
         raise FormatError(path, None, f"the file is empty; expected {expected}")
     if Path(path).is_dir():
         raise FormatError(path, None, "is a directory without any file of a known format and suffix in it")
-    what = f"not in a known format{nearest(path, head, family)}; say which with format=, one of {', '.join(family)}"
+    hint = f"say which with format= (--format, of convert --from), one of {', '.join(family)}"
+    what = f"not in a known format{nearest(path, head, family)}; {hint}"
     raise FormatError(path, None, what)
 
 

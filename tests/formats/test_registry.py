@@ -37,7 +37,7 @@ def test_unknown_contents_list_the_formats(tmp_path: Path) -> None:
         read(path)
     said = str(caught.value)
     assert said.startswith(f"{path}: not in a known format; it is most like wenet (line 1: expected 'wav <id>' or")
-    assert said.endswith(f"; say which with format=, one of {', '.join(FORMATS)}")
+    assert said.endswith(f"; say which with format= (--format, of convert --from), one of {', '.join(FORMATS)}")
     assert "\n" not in said
     with pytest.raises(FormatError, match=r"a directory without any file of a known format"):
         read(tmp_path)  # a directory of nothing

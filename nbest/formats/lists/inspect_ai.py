@@ -80,7 +80,7 @@ def _scored(samples: list[_Sample], gain: str | None, value: float | None, said:
         what, option = ("no score", "missing") if gain is None else (f"no score {shown(gain)}", "unscored")
         first = next(iter(without.values()))
         count = f"{len(without)} of {len(samples)} samples have {what} (the first is {first}) and are left out"
-        said.append(f"{count}, {option}= gives a value; {EMPTY}")
+        said.append(f"{count}, {option}= (--option {option}=0) gives a value; {EMPTY}")
     return [sample for sample in samples if id(sample) not in without]
 
 
@@ -90,7 +90,7 @@ def _add(builder: Builder, choices: list[tuple[_Sample, _Said]], gain: str | Non
     for sample, choice in choices:
         lacking = next((name for name in names if name not in choice.features), None)
         if lacking is not None and missing is None:
-            what = f"{sample} has no {shown(lacking)} while others have; missing= gives a value"
+            what = f"{sample} has no {shown(lacking)} while others have; missing= (--option missing=VALUE) gives one"
             raise FormatError(sample.path, sample.line, what)
         features = filled(choice.features, names, 0.0 if missing is None else missing)
         worth, answer = (None, None) if gain is None else (sample.scores.get(gain), sample.answers.get(gain))

@@ -44,7 +44,9 @@ def read_lm_eval(
     corpus = builder.build()
     if filter is None and len(filters) > 1:
         first, *others = map(shown, filters)
-        what = f"read the samples of filter {first}; filter= names another one: {', '.join(others)}"
+        what = (
+            f"read the samples of filter {first}; filter= (--option filter=NAME) names another one: {', '.join(others)}"
+        )
         warnings.warn(f"{path}: {what}", FormatWarning, stacklevel=2)
     return corpus
 

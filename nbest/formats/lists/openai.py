@@ -130,7 +130,9 @@ class _Reading:
         for line, name, text, features in self.choices:
             if len(features) < len(names) and missing is None:
                 what = f"feature 'logprob' is missing; every hypothesis needs {', '.join(names)}"
-                who = f"a choice of {shown(name)} tells no log-probabilities; missing= gives it a value"
+                who = (
+                    f"a choice of {shown(name)} tells no log-probabilities; missing= (--option missing=VALUE) gives one"
+                )
                 raise FormatError(self.path, line, f"{what}, and {who}")
             self.builder.hypothesis(name, text, filled(features, names, missing or 0.0), line)
         return self.builder.build()

@@ -54,7 +54,7 @@ def _kind(path: str | Path, hypotheses: Sequence[Sequence[str]]) -> str:
         return "bytes"
     if start := next((token for token in sorted(tokens) if token.startswith("Ġ")), ""):
         why = f"{shown(start)} looks like byte-level BPE and other tokens do not: read as words"
-        warnings.warn(f"{path}: {why}; pieces= says what they are", FormatWarning, stacklevel=4)
+        warnings.warn(f"{path}: {why}; pieces= (--option pieces=bytes) says what they are", FormatWarning, stacklevel=4)
     return "bpe" if any(token.endswith("@@") for token in tokens) else "words"
 
 
