@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from nbest.base.errors import ParameterError, look_up
 from nbest.base.inputs import Input, Progress
 from nbest.base.types import Floats, References
@@ -170,8 +172,8 @@ class Measure:
             values = self._of_file(lists, self.scores)
         elif self.column is not None:
             values, lists = lists.column(self.column), lists.without_features([self.column])
-        elif lists.gains is not None:
-            values = lists.gains
+        elif lists.gains is not None or not lists.hypotheses:
+            values = np.zeros(0) if lists.gains is None else lists.gains
         else:
             raise ParameterError(
                 "--metric external needs to know what hypotheses are worth: --column NAME, --scores FILE, or 'score' "

@@ -89,7 +89,9 @@ FUNCTION = "function"
 
 def rule_of(corpus: Any) -> str:
     """How answers of a corpus were found, for models: a rule, `OWN`, or "" where there are none."""
-    return "" if getattr(corpus, "answers", None) is None else corpus.answer_rule.replace(FUNCTION, OWN) or OWN
+    if getattr(corpus, "answers", None) is None:
+        return ""
+    return OWN if corpus.answer_rule in ("", FUNCTION) else str(corpus.answer_rule)
 
 
 def voting(answers: Texts | None, weights: Floats) -> Floats:

@@ -170,7 +170,7 @@ def frame_of(corpus: NBest) -> Any:
     if corpus.gains is not None:
         made["gain"] = np.array(corpus.gains)
     most = max(map(len, corpus.references or ()), default=0)
-    columns = ["reference"] if most == 1 else [f"reference_{k + 1}" for k in range(most)]
+    columns = reference_columns(most)
     taken = {*made, "source", "group", *columns}
     for d, name in enumerate(corpus.feature_names):
         made[f"feature:{name}" if name in taken else name] = np.array(corpus.features[:, d])
@@ -181,3 +181,8 @@ def frame_of(corpus: NBest) -> Any:
         given = [texts[k] if k < len(texts) else None for texts in corpus.references or ()]
         made[name] = [given[i] for i in owners]
     return pd.DataFrame(made)
+
+
+def reference_columns(most: int) -> list[str]:
+    """Names of columns of a table for up to so many references of a segment."""
+    return ["reference"] if most == 1 else [f"reference_{k + 1}" for k in range(most)]

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from nbest.base.errors import FormatError
 from nbest.base.files import decode, read_bytes, split_lines
 from nbest.corpus.order import whole_numbers
-from nbest.formats.scores import IDS
+from nbest.formats.column_names import GROUPS, IDS
 from nbest.formats.tabular import BINARY, CellTable, mark_of, read_table
 from nbest.formats.texts_by_id import own_ids, texts_after_blanks, without_blank_end
-
-GROUPS = ("group", "doc")
-"""Names of the column that holds groups; else it is the only one beside the ids."""
 
 
 def read_groups(path: str, segments: Sequence[str] | int) -> list[str]:

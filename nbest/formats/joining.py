@@ -22,7 +22,8 @@ from nbest.base.errors import CapabilityError, FormatError, look_up
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.formats.scores import INDICES, ScoreTable, read_scores
+from nbest.formats.column_names import INDICES
+from nbest.formats.scores import ScoreTable, read_scores
 
 KEYS = ("index", "text", "system", "order", "position")
 MISSING = {
@@ -172,7 +173,20 @@ def matched(corpus: NBest, table: ScoreTable, by: str | None = None, *, first: i
     _refuse_twice(corpus, table, kept, goals)
     rows = np.full(corpus.hypotheses, -1)
     rows[goals] = kept
+    if key == "index" and by is None:
+        _refuse_others(corpus, table, rows)
     return rows
+
+
+def _refuse_others(corpus: NBest, table: ScoreTable, rows: Ints) -> None:
+    """Complain of a row that says of itself another text or system than the hypothesis of its number has."""
+    for what, own, theirs in (("text", corpus.texts, table.texts), ("system", corpus.systems, table.systems)):
+        if own is None or theirs is None:
+            continue
+        for h, (name, row) in enumerate(zip(own, rows.tolist(), strict=True)):
+            if row >= 0 and theirs[row] != name:
+                says = f"the row has the {what} {theirs[row][:60]!r}, and {_called(corpus, h)} has {name[:60]!r}"
+                table.complain(row, f"{says}; match by what is right: --by {what}, or --by index")
 
 
 def _names(table: ScoreTable, name: str | None) -> list[str]:

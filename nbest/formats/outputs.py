@@ -81,11 +81,13 @@ def _not_chosen(rows: Rows) -> set[str]:
 def _told(key: str, files: dict[str, Rows], ids: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
     """What the lines of files say under a key, in the order of the ids; of files where all lines do."""
     for path, rows in files.items():
-        lacking = [line for line, row in enumerate(rows.values(), 1) if key not in row]
-        if lacking and len(lacking) < len(rows):
+        lacking = [
+            line for line, row in enumerate(rows.values(), 1) if key not in row and row.get("index", 0) is not None
+        ]
+        if lacking and any(key in row for row in rows.values()):
             raise FormatError(path, lacking[0], f'there is no "{key}" here, while other lines have one')
-        if rows and not lacking:
-            yield path, [rows[name][key] for name in ids]
+        if any(key in row for row in rows.values()):
+            yield path, [rows[name].get(key) for name in ids]
 
 
 def own_gains(path: str, outputs: Outputs) -> Floats:

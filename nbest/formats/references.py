@@ -85,7 +85,8 @@ def _by_id(texts: dict[str, str], ids: list[str], named: bool, *, sure: bool) ->
     """The texts in the order of the ids, when they are for these ids and perhaps others; None when they are not. One
     first word that is an id, where it is not `sure` that these are ids, may be chance."""
     known = set(ids)
-    more = named and texts.keys() > known and whole_numbers(ids) is None
+    gaps = whole_numbers(ids) is None or (sure and not _counted(ids) and not _counted(list(texts)))
+    more = named and texts.keys() > known and gaps
     if texts.keys() == known or (more and (sure or len(ids) > 1)):
         return [texts[name] for name in ids]
     numbers, others = whole_numbers(ids), whole_numbers(list(texts))
@@ -95,6 +96,12 @@ def _by_id(texts: dict[str, str], ids: list[str], named: bool, *, sure: bool) ->
         return [texts[str(number + 1)] for number in numbers]
     complete = sorted(others) == list(range(max(others) + 1))
     return [texts[name] for name in ids] if named and complete and texts.keys() >= known else None
+
+
+def _counted(ids: list[str]) -> bool:
+    """Whether ids are 0, 1, ... or 1, 2, ... without gaps: perhaps numbers of lines."""
+    numbers = sorted(whole_numbers(ids) or ())
+    return bool(numbers) and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _by_line(path: str | Path, lines: list[str], ids: list[str], named: bool) -> tuple[list[str], int]:

@@ -13,22 +13,10 @@ import numpy as np
 from nbest.base.errors import FormatError
 from nbest.base.files import read_bytes
 from nbest.base.types import Floats, Ints
+from nbest.formats.column_names import IDS, INDICES, NO_SCORES, SYSTEMS, TEXTS
 from nbest.formats.lists.base import is_number
 from nbest.formats.segment_scores import SUFFIX, read_segment_scores
 from nbest.formats.tabular import CellTable, read_table
-
-IDS = ("id", "segment", "segment_id", "seg_id", "utt", "utt_id", "custom_id", "question_id", "prompt_id", "sentence_id")
-"""Names of the column that holds ids of segments; the first that is there counts."""
-PLACES = ("index", "sample", "choice", "hyp_id", "sample_id", "candidate_id")
-"""Names of the column that holds the number of a hypothesis in its list, wherever there are rows of hypotheses."""
-INDICES = (*PLACES, "hyp", "candidate", "rank")
-"""Such names in tables of scores, where the column holds numbers."""
-SYSTEMS = ("system", "model", "translator")
-"""Names of the column that says who made a hypothesis."""
-NO_SCORES = ("gain", "group", "doc", "source", "reference", "references", "answer")
-"""Columns that mean something else in tables of hypotheses; they are scores only where they are asked for."""
-TEXTS = ("text", "hypothesis", "hyp", "candidate")
-"""Names of the column that holds the text of a hypothesis, where it holds no numbers."""
 
 
 @dataclass(frozen=True)

@@ -277,7 +277,7 @@ def _of_cells(
 
 
 def _arrow(path: str | Path, data: bytes) -> CellTable:
-    from nbest.formats.lists.tables import complaints, need_arrow
+    from nbest.formats.lists.arrow_kinds import complaints, need_arrow
 
     pa = need_arrow("parquet")
     with complaints(path):

@@ -108,7 +108,7 @@ class LogLinear:
 
     def answered(self, corpus: NBest) -> NBest:
         """The lists with answers, found as in those that this model was tuned on, where they have none."""
-        if not self.answer or corpus.answers is not None:
+        if not self.answer or corpus.answers is not None or not corpus.hypotheses:
             return corpus
         if self.answer == OWN:
             raise CapabilityError(

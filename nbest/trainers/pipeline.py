@@ -20,7 +20,7 @@ from nbest.trainers.trainer import executor_for
 class Pipeline(Parameters):
     """A trainer with what comes before and after it; the model that it fits does all of it.
 
-    model = nbest.Pipeline(nbest.MERT(), add="length,agreement", decision="consensus").fit(dev, heldout)
+    model = nbest.Pipeline(trainer=nbest.MERT(), add="length,agreement", decision="consensus").fit(dev, heldout)
     nbest.choose(model, test).texts
     """
 

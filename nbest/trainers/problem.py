@@ -12,6 +12,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError, _known
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
+from nbest.corpus.answers import rule_of
 from nbest.corpus.contract import C, Corpus, need_corpus
 from nbest.corpus.metric import Metric
 from nbest.decisions.chosen import oracle_totals, score_of, totals_of
@@ -160,6 +161,9 @@ def _check_heldout(corpus: Corpus, heldout: Corpus) -> None:
     need_corpus("fit", "heldout", heldout)
     if not heldout.scored:
         raise CapabilityError("the held-out data have no statistics yet; call heldout.with_metric(metric, references)")
+    if rule_of(corpus) != rule_of(heldout):
+        said = [f"--answer {rule}" if rule else "whole texts" for rule in map(rule_of, (corpus, heldout))]
+        raise ParameterError(f"the held-out data must be compared as those to train on: {said[1]}, not {said[0]}")
     missing = [name for name in corpus.feature_names if name not in heldout.feature_names]
     if missing and not heldout.absent_is_zero:
         raise ParameterError(f"the held-out data have no feature {missing[0]!r}, which those to train on have")

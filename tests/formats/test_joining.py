@@ -348,3 +348,13 @@ def test_gains_that_are_there_or_missing(tmp_path: Path) -> None:
     assert worth.gains.tolist() == [0, 0, 1, 1, 2, 2]
     with pytest.raises(FormatError, match="know already what hypotheses are worth"):
         join_labels(worth, table, gain="mqm")
+
+
+@pytest.mark.parametrize(("column", "one", "two"), [("text", "a", "b"), ("system", "s1", "s2")])
+def test_an_index_that_the_text_or_system_contradicts(column: str, one: str, two: str, tmp_path: Path) -> None:
+    lists = nbest.from_records([{"id": "u1", "text": t, "system": s} for t, s in (("a", "s1"), ("b", "s2"))])
+    (tmp_path / "s.csv").write_text(f"id,index,{column},reward\nu1,0,{two},100\nu1,1,{one},101\n")
+    with pytest.raises(FormatError, match=f"s.csv:2: the row has the {column} '{two}', and hypothesis 0 of segment"):
+        nbest.join_scores(lists, tmp_path / "s.csv")
+    assert nbest.join_scores(lists, tmp_path / "s.csv", by=column).column("reward").tolist() == [101, 100]
+    assert nbest.join_scores(lists, tmp_path / "s.csv", by="index").column("reward").tolist() == [100, 101]

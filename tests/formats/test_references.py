@@ -183,3 +183,11 @@ def test_counts_that_differ(refs, tmp_path: Path, segments: object, contents: st
 def test_the_second_file_is_named(refs) -> None:
     with pytest.raises(FormatError, match="ref1: fewer references"):
         refs(2, "a\nb\n", "c\n")
+
+
+def test_numbers_with_gaps_are_ids_like_others(tmp_path: Path) -> None:
+    (tmp_path / "r.tsv").write_text("5\ta\n7\tb\n9\tc\n")
+    assert read_references(tmp_path / "r.tsv", ["5", "9"]) == (("a",), ("c",))
+    (tmp_path / "r.txt").write_text("5 a\n7 b\n9 c\n")
+    with pytest.raises(FormatError):
+        read_references(tmp_path / "r.txt", ["5", "9"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbest.base.errors import CapabilityError, FormatError, ParameterError
+from nbest.base.errors import CapabilityError, FormatError, FormatWarning, ParameterError
 from nbest.cli.main import main
 from nbest.corpus import NBest, Texts
 from nbest.formats import read, sniff, write
@@ -299,3 +299,11 @@ def test_an_index_that_is_none(cells: tuple[str, str], message: str, tmp_path: P
     (tmp_path / "x.csv").write_text(f"id,index,text\nu,{cells[0]},a\nu,{cells[1]},b\n")
     with pytest.raises(FormatError, match=message):
         read(tmp_path / "x.csv")
+
+
+def test_places_with_gaps_are_said(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,sample,text\nu,3,c\nu,0,a\nu,2,b\n")
+    with pytest.warns(FormatWarning, match="the numbers in 'sample' have gaps"):
+        lists = read(tmp_path / "x.csv")
+    assert list(lists.texts or ()) == ["a", "b", "c"]
+    assert lists.feature_names == ()

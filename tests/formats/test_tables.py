@@ -360,3 +360,13 @@ def test_an_index_of_labels_is_left_alone_and_nulls_are_refused(name: str, table
     columns = {"id": ["a", "a"], "text": ["x", "y"], "index": ["r1", "r0"]}
     assert list(read(table(name, columns)).texts or ()) == ["x", "y"]
     assert complaint(table(name, columns | {"index": pa.array([1, None])})) == "row 2: 'index' is null"
+
+
+@BOTH
+def test_samples_are_places_as_in_other_tables(name: str, table: Callable[..., Path]) -> None:
+    columns = {"id": ["u", "u"], "sample": [1, 0], "text": ["B", "A"], "lm": [1.0, 2.0]}
+    lists = read(table(name, columns))
+    assert list(lists.texts or ()) == ["A", "B"]
+    assert lists.feature_names == ("lm",)
+    same = read(table(name, columns | {"sample": [8, 8]}))  # no places
+    assert same.feature_names == ("sample", "lm")

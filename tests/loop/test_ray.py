@@ -51,6 +51,7 @@ def workers() -> Iterator[Ray]:
         yield found
 
 
+@pytest.mark.slow
 def test_programs_that_kill_their_workers(tmp_path: Path, workers: Ray) -> None:
     (tmp_path / "kills.py").write_text(KILLS)
     dev, held = (Inputs(tuple(each.segments), each.references) for each in (DEV, HELD))

@@ -80,3 +80,14 @@ def test_a_rule_in_a_file_that_is_none(answer: str, tmp_path: Path):
     (tmp_path / "m.json").write_text(text.replace('"answer": "boxed"', f'"answer": {answer}'))
     with pytest.raises(FormatError, match="'answer'"):
         nbest.load(tmp_path / "m.json")
+
+
+def test_a_rule_that_speaks_of_functions():
+    model = tuned(lists(1).with_answers(r"(?:function)?.*boxed\{(.*?)\}"))
+    assert model.answer == r"(?:function)?.*boxed\{(.*?)\}"
+
+
+def test_empty_lists_have_nothing_to_answer():
+    model = tuned(lists(1, answers=True))
+    empty = replace(lists(2).keep(np.zeros(240, bool)), answers=None)
+    assert model.scores(empty).tolist() == []

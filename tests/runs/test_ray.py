@@ -88,6 +88,7 @@ def test_the_step_of_a_killed_worker_is_done_again(workers: Ray, tmp_path: Path)
     assert sorted(file.name for file in (tmp_path / "work").iterdir()) == ["killed.txt", "other.txt", "third.txt"]
 
 
+@pytest.mark.slow
 def test_a_paper_while_workers_are_killed(workers: Ray, tmp_path: Path) -> None:
     """Same results and files as one step after the other, and the same report but for its seconds."""
     data = make_data(tmp_path / "data")

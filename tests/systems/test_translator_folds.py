@@ -152,6 +152,7 @@ def test_what_cannot_be_done(trained: FoldLists, tmp_path: Path) -> None:
     moved.rename(links)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of Ray's own
 def test_workers_of_a_cluster_one_of_which_is_killed(trained: FoldLists) -> None:
     pytest.importorskip("ray", reason="needs the extra ray: pip install 'nbest[ray]'")

@@ -14,8 +14,7 @@ import nbest
 from nbest.base import mapped
 from nbest.base.errors import FormatError
 from nbest.base.mapped import room, root_of, taken
-from nbest.corpus import NBest, blocks
-from nbest.corpus.operations import split
+from nbest.corpus import NBest, blocks, split
 from nbest.formats.lists.store import read_store, write_store
 from nbest.lines.forests import lines_of
 from nbest.metrics import BLEU

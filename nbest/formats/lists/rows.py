@@ -10,7 +10,7 @@ Rows of a segment may stand anywhere. Every column of numbers that is nothing el
 from __future__ import annotations
 
 import json
-import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,19 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import FormatError
+from nbest.base.errors import FormatError, FormatWarning
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts
 from nbest.corpus.order import in_order
+from nbest.formats.column_names import GROUPS, IDS, PLACES, REFERENCE, SOURCES, SYSTEMS, TEXTS
 from nbest.formats.lists.base import Format, head_lines
 from nbest.formats.lists.jsonl import check_keys, numbers_of
 from nbest.formats.lists.rows_writer import write_csv
-from nbest.formats.scores import IDS, PLACES, TEXTS, whole_numbers_of
+from nbest.formats.scores import whole_numbers_of
 from nbest.formats.tabular import CellTable, mark_of, read_table
 
-_SOURCES, _GROUPS = ("source", "src"), ("group", "doc")
-_REFERENCE = re.compile(r"(ref|reference)s?_?[0-9]*").fullmatch
 _OWN = ("id", "text", "source", "reference", "references", "group", "gain", "answer", "system", "index")
 
 
@@ -47,7 +46,7 @@ def read_rows(
 ) -> NBest:
     """Read a table with one hypothesis a row. The options name columns that are called otherwise than here:
 
-    `id` of the segment (id, segment, segment_id, seg_id, utt or utt_id), `text` (text, hypothesis, hyp or candidate),
+    `id` of the segment (id, segment, seg_id, utt, custom_id, ...), `text` (text, hypothesis, hyp or candidate),
     `references` (reference, references, ref; ref_1, ref_2, ... for several), `group` (group or doc), `gain`, what a
     hypothesis is worth (gain: a column score is a feature unless this names it). `source` (or src), `answer`, `system`,
     who made the hypothesis, and `index` (or sample, choice), the place in the list, have these names. All other columns
@@ -101,15 +100,17 @@ class _Columns:
             hint = "name it with id=COLUMN (--option id=COLUMN)"
             has = f"the columns are {', '.join(table.names)}"
             raise FormatError(table.path, None, f"no column holds the ids of segments ({IDS[0]}): {has}; {hint}")
-        own = [name for name in table.names if _REFERENCE(name)] if references is None else list(references)
+        own = [name for name in table.names if REFERENCE(name)] if references is None else list(references)
         return cls(
             id=own_id,
             text=named["text"] or table.first_of(*TEXTS),
             gain=named["gain"] or table.first_of("gain"),
-            group=named["group"] or table.first_of(*_GROUPS),
-            source=table.first_of(*_SOURCES),
+            group=named["group"] or table.first_of(*GROUPS),
+            source=table.first_of(*SOURCES),
             answer=table.first_of("answer"),
-            system=table.first_of("system"),
+            system=table.first_of(
+                *(n for n in SYSTEMS if n == SYSTEMS[0] or (n in table.names and not table.is_numeric(n)))
+            ),
             index=_place_column(table, own_id),
             references=tuple(own),
         )
@@ -138,6 +139,7 @@ def _lists(table: CellTable, columns: _Columns, names: tuple[str, ...]) -> NBest
     owners = np.array([places[name] for name in ids], np.int64)
     place = np.arange(len(ids)) if columns.index is None else whole_numbers_of(table, columns.index)
     rows = np.lexsort((place, owners))
+    _warn_of_gaps(table, columns.index, place[rows], segments.offsets_of(np.bincount(owners, minlength=len(places))))
     features = np.stack(list(dense.values()), axis=1) if dense else np.empty((len(ids), 0))
     sparse, sparse_names = _sparse(table, tuple(dense))
     return NBest(
@@ -154,6 +156,21 @@ def _lists(table: CellTable, columns: _Columns, names: tuple[str, ...]) -> NBest
         positions=None if (np.diff(rows) == 1).all() else rows,
         **_Segments(table, columns, segment_names).read(owners),
     )
+
+
+def _warn_of_gaps(table: CellTable, name: str | None, places: Ints, offsets: Ints) -> None:
+    """Say where the place of a hypothesis in its list is not the number that the file has for it."""
+    if name is None:
+        return
+    within = np.arange(len(places)) - offsets[:-1][segments.owners(offsets)]
+    if not any((places - within == begin).all() for begin in (0, 1)):
+        what = f"the numbers in {name!r} have gaps: hypotheses are numbered anew, from 0"
+        warnings.warn(f"{table.path}: {what}; join scores to them by text or system", FormatWarning, stacklevel=2)
+
+
+def _system_column(table: CellTable) -> str | None:
+    """The column that says who made a hypothesis; `model` of numbers is a feature."""
+    return next((n for n in SYSTEMS if n in table.names and (n == SYSTEMS[0] or not table.is_numeric(n))), None)
 
 
 def _place_column(table: CellTable, id_name: str) -> str | None:

@@ -10,8 +10,7 @@ from pathlib import Path
 from nbest.base.errors import CapabilityError, shown
 from nbest.base.files import replacing
 from nbest.corpus import NBest
-
-_NUMBERED = "reference_"
+from nbest.corpus.views import reference_columns
 
 
 def write_csv(corpus: NBest, path: str | Path) -> None:
@@ -48,7 +47,7 @@ def _checked(row: list[str], line: str, tabs: bool) -> str:
 
 def _header(corpus: NBest) -> list[str]:
     most = max(map(len, corpus.references or ()), default=0)
-    references = ["reference"] if most == 1 else [f"{_NUMBERED}{at + 1}" for at in range(most)]
+    references = reference_columns(most)
     given = {
         "text": corpus.texts,
         "source": corpus.sources,

@@ -12,11 +12,12 @@ from nbest.base.files import read_bytes
 from nbest.base.inputs import Input, Progress
 from nbest.base.mapped import MappedFile, frozen
 from nbest.corpus import NBest
+from nbest.formats.lists.arrow_kinds import NEEDS, complaints, need_arrow
 from nbest.formats.lists.base import EVERYTHING, Format
 from nbest.formats.lists.lines import PIECE, OutOfStepError
 from nbest.formats.lists.rows import read_rows
 from nbest.formats.lists.table_writer import write_tables
-from nbest.formats.lists.tables import NEEDS, blocks_of, complaints, lists_of, need_arrow
+from nbest.formats.lists.tables import blocks_of, lists_of
 
 BATCH = 1 << 16
 """Rows that are read at once."""

@@ -20,63 +20,39 @@ features, gain and sparse features are all null is a segment without hypotheses.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, FormatError, NbestError
+from nbest.base.errors import FormatError
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts
 from nbest.corpus.operations import join
 from nbest.corpus.order import in_order
+from nbest.formats.column_names import IDS, PLACES, REFERENCE, SOURCES, SYSTEMS, TEXTS
+from nbest.formats.lists.arrow_kinds import complaints, is_list, is_number, is_string
 from nbest.formats.lists.jsonl import check_keys
 from nbest.formats.lists.known import KnownNames
 from nbest.formats.lists.lines import OutOfStepError
-from nbest.formats.scores import IDS, TEXTS
-
-NEEDS = "pyarrow"
 
 OWN = ("id", "text", "source", "references", "group", "doc", "gain", "answer", "system", "index", "sparse")
 """Columns that are no features."""
 
-_ALIASES = {"id": IDS, "text": TEXTS, "source": ("src",), "references": ("reference", "ref")}
+_ALIASES = {
+    "id": IDS,
+    "text": TEXTS,
+    "source": SOURCES,
+    "system": SYSTEMS,
+    "references": ("reference", "ref"),
+    "index": PLACES,
+}
 """Other names of columns, for those that are not there."""
 
-_NUMBERED = re.compile(r"(ref|reference)s?_?[0-9]+").fullmatch
-
 _TWICE = "the rows of a segment must stand together"
-
-
-def need_arrow(name: str) -> Any:
-    """The module `pyarrow`, or a `CapabilityError` that says how to get it."""
-    try:
-        import pyarrow
-    except ImportError:
-        hint = "pip install 'nbest[arrow]'"
-        raise CapabilityError(f"format {name} needs pyarrow, which is not installed: {hint}") from None
-    return pyarrow
-
-
-@contextmanager
-def complaints(path: str | Path) -> Iterator[None]:
-    """What Arrow complains of as a `FormatError`."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except NbestError:
-        raise
-    except MemoryError:  # Arrow's own is one, too
-        raise FormatError(path, None, "does not fit in memory, or is damaged") from None
-    except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).split("\n", 1)[0] or type(error).__name__
-        raise FormatError(path, None, f"the table cannot be read: {reason}") from None
 
 
 def lists_of(path: str | Path, batches: Iterable[Any]) -> NBest:
@@ -120,7 +96,8 @@ def _renamed(table: Any) -> Any:
     """The table with our names for columns that have others which `rows` knows, too."""
     names = list(table.column_names)
     for own, others in _ALIASES.items():
-        fits = [name for name in others if name in names and (own == "id" or not _is_number(table.field(name).type))]
+        kinds = {name: table.field(name).type for name in others if name in names}
+        fits = [name for name, kind in kinds.items() if own == "id" or is_number(kind) == (own == "index")]
         if own not in names and fits and names.count(fits[0]) == 1:
             names[names.index(fits[0])] = own
     return table.rename_columns(names)
@@ -131,7 +108,7 @@ def _decoded(table: Any) -> Any:
     import pyarrow as pa
 
     for at, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type) and _is_number(field.type.value_type):
+        if pa.types.is_dictionary(field.type) and is_number(field.type.value_type):
             values = [chunk.dictionary_decode() for chunk in table.column(at).chunks]
             table = table.set_column(at, field.name, pa.chunked_array(values, field.type.value_type))
     return table
@@ -196,29 +173,31 @@ class _TableRows:
         import pyarrow as pa
 
         names, schema = self.table.column_names, self.table.schema
-        if any(map(_NUMBERED, names)):  # several columns of references are read with all rows (`read_rows`)
+        if any(
+            REFERENCE(name) and name[-1].isdigit() for name in names
+        ):  # several columns of references are read with all rows (`read_rows`)
             raise OutOfStepError
         if len(set(names)) < len(names):
             raise FormatError(self.path, None, "two columns have the same name")
-        nested = [name for name in ("hypotheses", "id", "text") if name in names and _is_list(schema.field(name).type)]
+        nested = [name for name in ("hypotheses", "id", "text") if name in names and is_list(schema.field(name).type)]
         if nested:
             why = f"{nested[0]!r} holds lists, one segment a row; expected one hypothesis a row: unnest it first"
             raise FormatError(self.path, None, f"the column {why}")
-        self.names = tuple(name for name in names if name not in OWN and _is_number(schema.field(name).type))
+        self.names = tuple(name for name in names if name not in OWN and is_number(schema.field(name).type))
         check_keys(self.path, None, dict.fromkeys(name for name in names if name not in self.names), OWN)
         if "id" not in names:
             raise FormatError(self.path, None, "the column 'id' is missing; it says which segment a row belongs to")
         for name, fits, kind in (
-            ("id", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
-            ("text", _is_string, "strings"),
-            ("source", _is_string, "strings"),
-            ("answer", _is_string, "strings"),
-            ("system", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
-            ("gain", _is_number, "numbers"),
-            ("group", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
-            ("doc", lambda t: _is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
-            ("references", lambda t: _is_string(t) or (_is_list(t) and _is_string(t.value_type)), "lists of strings"),
-            ("sparse", lambda t: pa.types.is_map(t) and _is_string(t.key_type) and _is_number(t.item_type), "maps"),
+            ("id", lambda t: is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
+            ("text", is_string, "strings"),
+            ("source", is_string, "strings"),
+            ("answer", is_string, "strings"),
+            ("system", lambda t: is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
+            ("gain", is_number, "numbers"),
+            ("group", lambda t: is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
+            ("doc", lambda t: is_string(t) or pa.types.is_integer(t), "strings or whole numbers"),
+            ("references", lambda t: is_string(t) or (is_list(t) and is_string(t.value_type)), "lists of strings"),
+            ("sparse", lambda t: pa.types.is_map(t) and is_string(t.key_type) and is_number(t.item_type), "maps"),
         ):
             if name in names and not fits(schema.field(name).type):
                 got = f"must hold {kind}, got {schema.field(name).type}"
@@ -315,7 +294,7 @@ class _TableRows:
         if "references" not in self.table.column_names:
             return None
         kind = pa.large_string()
-        if _is_string(self.table.schema.field("references").type):
+        if is_string(self.table.schema.field("references").type):
             one = self._column("references", kind)
             column = pa.LargeListArray.from_arrays(pa.array(np.arange(len(one) + 1)), one)
             lengths = np.where(np.asarray(one.is_null()), 0, 1)
@@ -372,23 +351,3 @@ class _TableRows:
 def _any_of(flags: Bools, offsets: Ints) -> Bools:
     """[R] whether any flag of a row is set."""
     return segments.sums(flags.astype(np.float64), offsets) > 0
-
-
-def _is_string(kind: Any) -> bool:
-    import pyarrow as pa
-
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-
-
-def _is_list(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    return numbers or pa.types.is_boolean(kind)
