@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -88,7 +88,9 @@ def _put(blocks: Iterable[NBest], call: Convert) -> str:
         return _put_forests(forests_of(join(list(trimmed))), call, wanted)
     count = _Count()
     write_blocks(count.passing(trimmed), call.target, wanted)
-    return f"{count.segments} segments, {count.hypotheses} hypotheses, {count.features} features"
+    lost = sorted(count.has - FORMATS[wanted or "jsonl"].keeps)
+    gone = f"; {wanted} does not keep {', '.join(lost)}" if lost else ""
+    return f"{count.segments} segments, {count.hypotheses} hypotheses, {count.features} features{gone}"
 
 
 def _trimmed(lists: NBest, call: Convert) -> NBest:
@@ -103,12 +105,15 @@ class _Count:
     segments: int = 0
     hypotheses: int = 0
     features: int = 0
+    has: set[str] = field(default_factory=set)  # what not all formats keep
 
     def passing(self, blocks: Iterable[NBest]) -> Iterator[NBest]:
         for block in blocks:
             self.segments += len(block)
             self.hypotheses += block.hypotheses
             self.features = max(self.features, len(block.feature_names))
+            kinds = ("sources", "groups", "gains", "answers", "systems")
+            self.has.update(name for name in kinds if getattr(block, name) is not None)
             yield block
 
 

@@ -173,6 +173,7 @@ def _adapted(format: ForestFormat, toys: Forests, number: int) -> Forests:
         references=tuple((_WORDS[i % 6], "x y")[: 1 + i % 2] for i in range(count)) if "references" in keeps else None,
         own_weights={names[0]: -0.1, names[-1]: 2.0} if "weights" in keeps else {},
         sources=tuple(f"{_WORDS[i % 6]} x" for i in range(count)) if "sources" in keeps else None,
+        groups=tuple(_WORDS[i // 2 % 6] for i in range(count)) if "groups" in keeps else None,
         symbols=None if bare else toys.symbols,
         symbol_offsets=None if bare else toys.symbol_offsets,
     )
@@ -253,7 +254,7 @@ def _assert_equal(what: str, first: Forests, second: Forests, keeps: frozenset[s
         assert one == other, f"{what}: edges {e} differ: {one} and {other}"
     if "weights" in keeps:
         assert first.own_weights == second.own_weights, f"{what}: weights differ"
-    for name in ("ids", "references", "sources"):
+    for name in ("ids", "references", "sources", "groups"):
         if name in keeps:
             assert getattr(first, name) == getattr(second, name), f"{what}: {name} differ"
 

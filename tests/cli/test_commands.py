@@ -390,3 +390,14 @@ def test_convert_splits_into_two_files_by_group(run: Run, tmp_path: Path) -> Non
     for same in (whole, first):
         assert run("convert", whole, first, "--split", "0.4", "--rest", same).code == 2
     assert nbest.read(first) == parts[0]
+
+
+def test_convert_says_what_a_format_does_not_keep(run: Run, tmp_path: Path) -> None:
+    lists = toy_lists()
+    lists = replace(lists, groups=lists.ids, gains=lists.column("first"), sources=None, stats=None, metric=None)
+    nbest.write(lists.select(range(2, 9)), tmp_path / "all.jsonl")
+    whole, moses, forests = (str(tmp_path / name) for name in ("all.jsonl", "x.nbest", "x.forests.jsonl"))
+    assert "moses does not keep gains, groups" in run("convert", whole, moses).err
+    assert "does not keep" not in run("convert", whole, str(tmp_path / "x.store")).err
+    assert run("convert", whole, forests).code == 0
+    assert nbest.read_forests(forests).groups == lists.ids[2:9]

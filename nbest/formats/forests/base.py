@@ -29,8 +29,8 @@ class ForestFormat:
     `keeps` says what forests have still after writing and reading, besides nodes, edges and words: "ids", "tails"
     (their order, where the words name them in another one), "deletions" (tails that the words do not name), "unnamed"
     (forests without words), "hypergraphs" (edges of several tails or words), "features" (all names and values; else
-    only those of `features`), "weights" (of the system), "references", "sources" (up to white space), "empty" (forests
-    without nodes).
+    only those of `features`), "weights" (of the system), "references", "sources" (up to white space), "groups", "empty"
+    (forests without nodes).
     `example` is a small valid input, contents by file name; it is read from the first. The contract tests use both.
     """
 

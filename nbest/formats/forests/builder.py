@@ -38,6 +38,7 @@ class ForestBuilder:
         self._places: dict[str, tuple[str | Path, int | None]] = {}
         self._references: dict[str, tuple[str, ...]] = {}
         self._sources: dict[str, str] = {}
+        self._groups: dict[str, str] = {}
         self._words: bool | None = None
         self._weights: dict[str, float] | None = None
 
@@ -66,6 +67,7 @@ class ForestBuilder:
         *,
         references: Sequence[str] | None = None,
         source: str | None = None,
+        group: str | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> None:
         """Add a forest of this many nodes; without `root` it is the one node that is nobody's tail.
@@ -83,6 +85,8 @@ class ForestBuilder:
             self._references[name] = tuple(references)
         if source is not None:
             self._sources[name] = source
+        if group is not None:
+            self._groups[name] = group
         if weights is not None:  # none at all where forests do not agree
             self._weights = dict(weights) if self._weights in (None, weights) else {}
         if len(draft.heads):
@@ -121,6 +125,7 @@ class ForestBuilder:
             vocabulary=tuple(self.vocabulary),
             references=self._complete(self._references, names, "references"),
             sources=self._complete(self._sources, names, "source"),
+            groups=self._complete(self._groups, names, "group"),
             origins={name: origin for name, origin in (origins or {}).items() if name in feature_names},
             own_weights={name: weight for name, weight in (self._weights or {}).items() if name in feature_names},
             absent_is_zero=self._sparse and self._only is None,

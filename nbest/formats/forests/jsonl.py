@@ -1,6 +1,6 @@
 """Our own format of forests: JSON lines, one segment a line. Holds all that `Forests` holds of the input, exactly.
 
-    {"id": "utt1", "source": "...", "references": ["..."], "features": ["am", "lm"], "root": 1,
+    {"id": "utt1", "source": "...", "references": ["..."], "group": "...", "features": ["am", "lm"], "root": 1,
      "nodes": [[[[], [-1.5, -0.5], ["house"]]], [[[0], [0.0, -2.25], ["a", 0]], [[0], [0.0, -3.0], ["the", 0]]]]}
 
 A node is the list of its edges, an edge is `[tails, features, words]`: numbers of nodes, one value for each of
@@ -23,9 +23,9 @@ from nbest.formats.forests.builder import ForestBuilder
 from nbest.formats.forests.parts import Draft
 from nbest.formats.json_text import kind, loads, need
 from nbest.formats.lists.base import lines_of, shown
-from nbest.formats.lists.jsonl import check_keys, id_of, numbers_of, references_of
+from nbest.formats.lists.jsonl import check_keys, group_of, id_of, numbers_of, references_of
 
-_KEYS = ("id", "source", "references", "features", "weights", "root", "nodes")
+_KEYS = ("id", "source", "references", "group", "doc", "features", "weights", "root", "nodes")
 _EXPECTED = 'one JSON object a line, with "nodes"'
 
 
@@ -59,6 +59,7 @@ def _read_segment(builder: ForestBuilder, line: int, segment: dict[str, Any]) ->
         _root(path, line, segment.get("root"), len(nodes)),
         references=references_of(path, line, segment.get("references")),
         source=source,
+        group=group_of(path, line, segment),
         weights=numbers_of(path, line, "weights", segment["weights"]) if "weights" in segment else None,
     )
 
@@ -145,6 +146,8 @@ def _segment(forests: Forests, i: int) -> dict[str, Any]:
         segment["source"] = forests.sources[i]
     if forests.references is not None:
         segment["references"] = list(forests.references[i])
+    if forests.groups is not None:
+        segment["group"] = forests.groups[i]
     count = int(forests.node_offsets[i + 1] - forests.node_offsets[i])
     segment["features"] = list(forests.feature_names)
     if forests.own_weights:
@@ -178,7 +181,19 @@ FORMAT = ForestFormat(
     suffixes=(".forests.jsonl", ".forests", ".jsonl"),
     summary="JSON lines, one forest each: the format of nbest itself, which keeps everything",
     keeps=frozenset(
-        {"ids", "tails", "deletions", "unnamed", "hypergraphs", "features", "weights", "references", "sources", "empty"}
+        {
+            "ids",
+            "tails",
+            "deletions",
+            "unnamed",
+            "hypergraphs",
+            "features",
+            "weights",
+            "references",
+            "sources",
+            "groups",
+            "empty",
+        }
     ),
     example={
         "dev.forests.jsonl": '{"id": "u1", "source": "ein Haus", "references": ["a house"], "features": ["am", "lm"], '

@@ -67,7 +67,7 @@ def read_segment(builder: Builder, line: int, segment: dict[str, Any]) -> None:
     if source is not None:
         need(path, line, '"source"', source, str)
     references = references_of(path, line, segment.get("references"))
-    builder.segment(name, references, source, line, group=_group_of(path, line, segment))
+    builder.segment(name, references, source, line, group=group_of(path, line, segment))
     for hypothesis in need(path, line, '"hypotheses"', segment["hypotheses"], list):
         _read_hypothesis(builder, line, name, need(path, line, "a hypothesis", hypothesis, dict))
 
@@ -83,7 +83,7 @@ def _name(path: str | Path, line: int, key: str, value: Any) -> str:
     return str(value)
 
 
-def _group_of(path: str | Path, line: int, segment: dict[str, Any]) -> str | None:
+def group_of(path: str | Path, line: int, segment: dict[str, Any]) -> str | None:
     """What a segment belongs to; both words may be there where they say the same."""
     names = {_name(path, line, key, segment[key]) for key in ("group", "doc") if segment.get(key) is not None}
     if len(names) > 1:
