@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS ?= dev,arrow  # .ci/run has ray, too
 CASES ?= 1000000  # damaged files of make fuzz
-SPREAD := -n auto --maxprocesses 4 --dist loadfile  # a process a core, each takes whole files
+# a process more than cores, as some tests wait for others; each takes whole files
+SPREAD := -n $(shell $(PYTHON) -c "import os; print(min((os.cpu_count() or 1) + 1, 4))") --dist loadfile
 
 .PHONY: demo test test-all fuzz lint types bench clean
 

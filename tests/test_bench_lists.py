@@ -15,6 +15,7 @@ import nbest
 _MAKE = "from pathlib import Path; from benchmarks.lists import files; files(Path({!r}), 20, 400)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [".nbest", ".ref"])
 def test_a_run_that_was_killed_leaves_no_half_lists(tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed as soon as a file of this kind, whole or not, is there."""

@@ -62,9 +62,8 @@ def _systems(words: Sequence[str]) -> dict[str, list[str]]:
     systems: dict[str, list[str]] = {}
     for word in words:
         name, runs = _system(word)
-        if name in systems:
-            raise ParameterError(f"{name!r} is named twice; names of systems must differ (NAME=FILE gives another)")
-        systems[name] = runs
+        if systems.setdefault(name, runs) != runs:
+            raise ParameterError(f"two systems are called {name!r}; names of systems must differ")
     return systems
 
 

@@ -148,7 +148,6 @@ def test_options_go_to_the_metrics_that_have_them(run: Run, folder: Path) -> Non
     rows = json.loads(run("score", *given, "--metric", "wer,external").out)
     assert [("norm:lower" in row["signature"]) for row in rows] == [True, False]
     assert "has no --normalize" in run("score", *given, "--metric", "external").err
-    assert "is named twice" in run("score", "dev.ref", "dev.ref", "--refs", "dev.ref", "--metric", "wer").err
 
 
 def test_scores_of_two_sets_that_cannot_be_told_apart(run: Run, folder: Path, table: Path) -> None:

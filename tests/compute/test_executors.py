@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_threads_of_a_pool_know_the_executor_and_share_what_is_left():
     with using(Threads(6)) as six:
         found = each(lambda _: (current() is six, thread_count(None), thread_count(9)), range(3))
         assert found == [(True, 2, 2)] * 3
-        inner = each(lambda _: each(lambda _: threading.get_ident(), range(2)), range(3))
+        inner = each(lambda _: each(lambda _: (time.sleep(0.05), threading.get_ident())[1], range(2)), range(3))
         assert len({ident for own in inner for ident in own} | {threading.get_ident()}) > 1
         assert each(lambda _: thread_count(None), range(1)) == [6]
         assert each(lambda _: thread_count(None), range(100)) == [1] * 100

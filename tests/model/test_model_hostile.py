@@ -103,6 +103,7 @@ def packed(arrays):
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_wrong_values_everywhere(saved):
     content, arrays, folder = saved
     data = packed(arrays)

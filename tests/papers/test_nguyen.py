@@ -166,5 +166,6 @@ def test_a_fold_left_out_is_not_known(finished: Run) -> None:
         (folder / "work" / "elsewhere").rename(folder / "work" / "links.txt")
 
 
+@pytest.mark.slow
 def test_steps_need_what_they_say(tmp_path: Path, finished: Run) -> None:
     check_needs(finished, PAPER, tmp_path)

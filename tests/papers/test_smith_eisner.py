@@ -168,5 +168,6 @@ def test_the_full_run_has_all_tasks(tmp_path: Path) -> None:
     assert {f"{language}-{name}" for language in TREEBANKS for name in PARSING} <= set(names)
 
 
+@pytest.mark.slow
 def test_steps_need_what_they_say(tmp_path: Path, done: Run) -> None:
     check_needs(done, PAPER, tmp_path)

@@ -119,6 +119,7 @@ def test_a_paper_while_workers_are_killed(workers: Ray, tmp_path: Path) -> None:
     assert reports[0]["figures"] == reports[1]["figures"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_command_is_resumed_and_leaves_no_process(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")
     words = ["reproduce", PAPER.name, "--quick", "--data", str(data), "-o", str(tmp_path / "run")]
