@@ -302,7 +302,10 @@ def python(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
     return ran
 
 
-@pytest.mark.parametrize("name", TASKS)
+_SLOW = ("system", "trainer")  # they compile most
+
+
+@pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.slow] * (each in _SLOW)) for each in TASKS])
 def test_one_file_and_one_line_are_enough(place: Path, name: str) -> None:
     ran = python(place, f"{BEFORE}{TASKS[name].use}\nimport nbest\nprint(nbest.__file__)")
     assert str(place) in ran.stdout, "the copy was used"

@@ -58,7 +58,7 @@ def leaving(cluster, after, done):
     cluster.add_node(**FEW)
 
 
-_SLOW = ("grid", "likelihood", "mbr", "risk on forests")
+_SLOW = ("folds", "grid", "likelihood", "mbr", "mert on forests", "risk on forests")
 
 
 @pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.slow] * (each in _SLOW)) for each in COMMANDS])
@@ -88,6 +88,7 @@ def test_choosing(run: Run, cluster, decision: str) -> None:
     assert there.out == here.out
 
 
+@pytest.mark.slow
 def test_comparing(run: Run, cluster) -> None:
     words = (
         "compare",

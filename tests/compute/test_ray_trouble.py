@@ -224,6 +224,7 @@ def test_another_address_is_not_ignored(cluster):
     assert ray.is_initialized()  # the connection is the program's
 
 
+@pytest.mark.slow
 def test_a_machine_without_processors_waits_for_others():
     """The head of many clusters has none; those that can grow do so when workers are asked for."""
     code = """
@@ -249,6 +250,7 @@ found.shutdown()
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_executors_share_a_connection_that_the_last_one_ends():
     code = """
 import warnings

@@ -108,9 +108,7 @@ class _Columns:
             group=named["group"] or table.first_of(*GROUPS),
             source=table.first_of(*SOURCES),
             answer=table.first_of("answer"),
-            system=table.first_of(
-                *(n for n in SYSTEMS if n == SYSTEMS[0] or (n in table.names and not table.is_numeric(n)))
-            ),
+            system=_system_column(table),
             index=_place_column(table, own_id),
             references=tuple(own),
         )
@@ -184,7 +182,8 @@ def _place_column(table: CellTable, id_name: str) -> str | None:
             if len(set(pairs)) == len(pairs):
                 return name
             if name == "index":
-                at = next(at for at, pair in enumerate(pairs) if pair in pairs[:at])
+                last = {pair: at for at, pair in enumerate(pairs)}
+                at = next(last[pair] for at, pair in enumerate(pairs) if last[pair] != at)
                 table.complain(at, f"the {name} {values[at]:g} of segment {pairs[at][0]!r} is there twice")
     return None
 
