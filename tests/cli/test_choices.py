@@ -172,7 +172,9 @@ def test_systems_have_names(folder, capsys) -> None:
     assert [row["system"] for row in rows(capsys, "x=a.jsonl", "-m", "external")] == ["x=a.jsonl"]
     assert rows(capsys, "x=a.jsonl,a.jsonl", "-m", "external")[0]["system"] == "x=a.jsonl,a.jsonl"
     both = ["new=a.jsonl", "new=b.jsonl"]
-    assert "'new' is named twice; names of systems must differ" in fails(capsys, "score", *both, "-m", "external")
+    assert "two systems are called 'new'; names of systems must differ" in fails(
+        capsys, "score", *both, "-m", "external"
+    )
     assert "none.jsonl" in fails(capsys, "score", "new=none.jsonl", "-m", "external")
 
 

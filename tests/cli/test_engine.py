@@ -84,7 +84,8 @@ def patiently(question, seconds=60):
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
+    "number",
+    [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGKILL))],
 )
 def test_an_interrupted_command_leaves_no_process(number, tmp_path):
     pytest.importorskip("ray", reason="needs the extra ray: pip install 'nbest[ray]'")

@@ -185,6 +185,7 @@ def test_a_shard_that_ends_every_worker_is_an_error(cluster, tmp_path):
             workers.map(partial(deadly, tmp_path / "deaths"), free)
 
 
+@pytest.mark.slow
 def test_a_node_leaves_and_a_node_joins(cluster):
     expected = passes(Serial(), 10)
     with Ray() as workers:
@@ -238,6 +239,7 @@ def test_a_store_is_mapped_by_its_workers(cluster, tmp_path, monkeypatch):
     assert len([line for line in said if "numbers of mapped files are sent" in line]) == 1
 
 
+@pytest.mark.slow
 def test_client(cluster):
     """ray://host:port, from another process."""
     import subprocess

@@ -83,6 +83,7 @@ class Files:
         return changed
 
 
+@pytest.mark.slow
 def test_stopped_before_any_change_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = Files(monkeypatch)
     options: dict[str, Any] = {"rounds": 2, "decoder": Toy(k=2)}

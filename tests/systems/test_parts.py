@@ -39,7 +39,9 @@ def inputs_of(name: str) -> list[Any]:
     return [*given, *MORE.get(name, given[::-1]), *given[:1]]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 50])
+@pytest.mark.parametrize(
+    "size", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow), 50]
+)
 @pytest.mark.parametrize("forests", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_parts_are_as_the_whole(

@@ -57,7 +57,7 @@ def test_a_clone_has_the_same_executor_and_copies_of_all_else(kind: type) -> Non
         assert again.start is not trainer.start
 
 
-@pytest.mark.parametrize("kind", [MaxLikelihood, MERT])
+@pytest.mark.parametrize("kind", [MaxLikelihood, pytest.param(MERT, marks=pytest.mark.slow)])
 def test_an_executor_runs_what_its_trainer_does(kind: type) -> None:
     corpus, executor = toy_lists(3), Elsewhere(2)
     few, add = ({"restarts": 2}, "length") if kind is MERT else ({}, "gaussians:kernels=2")
