@@ -6,6 +6,7 @@ all that is multiplied here, threads of the BLAS only wait for each other.
 
 from __future__ import annotations
 
+import sys
 import threading
 from functools import cache
 from importlib.machinery import ExtensionFileLoader, PathFinder
@@ -34,15 +35,24 @@ class _OneBlasThread:
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
         self._limit: Any = None
+        self._found: Any = None
+        self._modules = 0
 
     def __enter__(self) -> None:
-        from threadpoolctl import threadpool_limits
-
         with self._lock:
             self._users += 1
             if self._users == 1:
-                scipy_part("optimize._lbfgsb")  # SciPy has a BLAS of its own, which must be there to be told
-                self._limit = threadpool_limits(limits=1, user_api="blas")
+                self._limit = self._libraries().limit(limits=1, user_api="blas")
+
+    def _libraries(self) -> Any:
+        """What has threads, looked for only when modules have been imported since: it takes milliseconds."""
+        from threadpoolctl import ThreadpoolController
+
+        scipy_part("optimize._lbfgsb")  # SciPy has a BLAS of its own, which must be there to be told
+        if self._found is None or len(sys.modules) != self._modules:
+            self._modules = len(sys.modules)
+            self._found = ThreadpoolController()
+        return self._found
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
