@@ -152,6 +152,19 @@ def _resampled(metric: Metric, both: Floats, drawn: Ints) -> Floats:
     return np.stack([metric.score(first), metric.score(second)])
 
 
+def resampled(metric: Metric, stats: Floats, *, samples: int = 1000, seed: int = 12345) -> Floats:
+    """[samples, ...] scores of statistics [G, ..., M] of groups drawn with replacement, for intervals of many scores.
+
+    The same groups are drawn for all of them, so that differences between the columns are paired.
+    """
+    if not len(stats):
+        raise ParameterError("resampling needs at least one segment, got none")
+    count, shape = len(stats), stats.shape[1:]
+    drawn = generator(seed).multinomial(count, np.full(count, 1.0 / count), size=samples)
+    flat = stats.reshape(count, -1)
+    return np.concatenate([metric.score((some @ flat).reshape(-1, *shape)) for some in np.array_split(drawn, 10)])
+
+
 def _interval(values: Floats) -> tuple[float, float]:
     low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)

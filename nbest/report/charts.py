@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.report.svg import COLOURS, INK, PALE, Canvas, Scale, label, padded, shade, step_of, text_width, ticks
+from nbest.report.svg import COLOURS, INK, PALE, Canvas, Scale, label, padded, place, shade, step_of, text_width, ticks
 
 Ticks = Sequence[tuple[float, str]]
 Range = tuple[float, float, int]
@@ -62,7 +62,7 @@ class Panel(Protocol):
 
 @dataclass(frozen=True)
 class Series:
-    """A line through points; without a name it is not in the legend. NaN breaks the line."""
+    """A line through points, over its band; without a name it is not in the legend. NaN breaks the line."""
 
     name: str
     x: Sequence[float] | Floats
@@ -71,6 +71,7 @@ class Series:
     style: str = "solid"
     width: float = 1.8
     dots: bool = False
+    band: tuple[Sequence[float] | Floats, Sequence[float] | Floats] | None = None  # lower and upper ends
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class LineChart:
     def extent(self) -> tuple[float, float, float, float]:
         """The range of all points, y with a margin."""
         x = np.concatenate([np.asarray(s.x, np.float64) for s in self.series] or [np.zeros(1)])
-        y = np.concatenate([np.asarray(s.y, np.float64) for s in self.series] or [np.zeros(1)])
+        heights = [np.asarray(each, np.float64) for s in self.series for each in (s.y, *(s.band or ()))]
+        y = np.concatenate(heights or [np.zeros(1)])
         low, high = float(np.nanmin(x)), float(np.nanmax(x))
         if not high > low:
             low, high = (low / 1.5, high * 1.5) if self.log else (low - 0.5, high + 0.5)
@@ -107,9 +109,13 @@ class LineChart:
         return 0.0
 
     def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None:
-        """Rules, lines in their order, names of the rules."""
+        """Rules, bands, lines in their order, names of the rules."""
         for at, _ in self.rules:
             canvas.line(x(at), y.start, x(at), y.end, PALE, stroke_dasharray="3 3")
+        for series in self.series:
+            if series.band is not None:
+                there, back = ([(x(a), y(b)) for a, b in zip(series.x, end, strict=True)] for end in series.band)
+                _shade(canvas, [*there, *reversed(back)], series.colour)
         for series in self.series:
             points = [(x(a), y(b)) for a, b in zip(series.x, series.y, strict=True) if not math.isnan(b)]
             canvas.path(points, series.colour, stroke_width=series.width, stroke_dasharray=DASHES[series.style])
@@ -275,6 +281,12 @@ def mark(canvas: Canvas, x: float, y: float, shape: str) -> None:
         else:
             canvas.line(x - 5, y - 5, x + 5, y + 5, colour, stroke_width=width)
             canvas.line(x - 5, y + 5, x + 5, y - 5, colour, stroke_width=width)
+
+
+def _shade(canvas: Canvas, points: Sequence[tuple[float, float]], colour: str) -> None:
+    """A pale area inside of a line."""
+    shape = " ".join(f"{place(a)},{place(b)}" for a, b in points)
+    canvas.element("polygon", points=shape, fill=colour, fill_opacity=0.14)
 
 
 def _runs(colours: Sequence[str]) -> Iterator[tuple[int, int, str]]:

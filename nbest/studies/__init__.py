@@ -21,6 +21,7 @@ STUDIES: Registry[Callable[..., Study]] = Registry(
         "annealing": "annealing:annealing",
         "bins": "bins:bins",
         "consensus": "consensus:consensus",
+        "curve": "curve:curve",
         "learning": "learning:learning",
         "path": "path:path",
         "settings": "curves:curves",

@@ -11,7 +11,7 @@ from scipy.stats import wilcoxon as scipy_wilcoxon
 from nbest.base.errors import ParameterError
 from nbest.compute.segments import offsets_of
 from nbest.corpus import Texts
-from nbest.evaluation.significance import TESTS, bootstrap, permutation, wilcoxon
+from nbest.evaluation.significance import TESTS, bootstrap, permutation, resampled, wilcoxon
 from nbest.metrics import BLEU, CHRF, WER, External
 
 WORDS = np.array(["the", "a", "of", "to", "and", "in", "cat", "dog", "house", "tree", "big", "runs", "red", "blue"])
@@ -202,3 +202,13 @@ def test_chunks_change_nothing(monkeypatch):
     piecewise = permutation(External(), first, second, samples=200)
     assert abs(piecewise.p - whole.p) < 0.25
     assert bootstrap(External(), first, second, samples=200).samples == 200
+
+
+def test_resampled_scores_have_the_spread_of_the_mean() -> None:
+    values = np.random.default_rng(3).normal(size=(400, 2))
+    found = resampled(External(), np.stack([values, np.ones_like(values)], axis=-1), samples=2000)
+    assert found.shape == (2000, 2)
+    np.testing.assert_allclose(found.mean(axis=0), values.mean(axis=0), atol=0.01)
+    np.testing.assert_allclose(found.std(axis=0), values.std(axis=0) / 20, rtol=0.1)
+    with pytest.raises(ParameterError, match="at least one segment"):
+        resampled(External(), np.zeros((0, 2)))

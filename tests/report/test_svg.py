@@ -105,3 +105,14 @@ def test_cells_of_a_heat_map_have_the_colour_of_their_value() -> None:
     chart.paint(canvas, Scale(-0.5, 1.5, 0, 20), Scale(-0.5, 1.5, 20, 0))
     assert [part.split('fill="')[1][:7] for part in canvas.parts] == [shade(0), shade(1), shade(1)]
     assert 'width="20"' in canvas.parts[2]  # neighbours of one colour are one cell
+
+
+def test_a_band_is_drawn_between_its_ends_and_has_room() -> None:
+    chart = LineChart([Series("a", [0, 1], [1.0, 2.0], band=([0.0, 1.0], [4.0, 3.0]))])
+    low, high = chart.extent()[2:]
+    assert low <= 0.0 < 4.0 <= high
+    svg = Picture("t", "", [chart]).svg()
+    (shape,) = [each for each in ElementTree.fromstring(svg.encode()).iter() if each.tag.endswith("polygon")]
+    points = [tuple(map(float, each.split(","))) for each in shape.get("points", "").split()]
+    assert [x for x, _ in points] == [points[0][0], points[1][0], points[1][0], points[0][0]]
+    assert points[0][1] > points[3][1]

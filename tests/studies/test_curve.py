@@ -1,0 +1,95 @@
+"""`study curve` against the metric of expected statistics, by enumeration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import nbest
+from nbest.base.errors import ParameterError
+from nbest.corpus import NBest
+from nbest.model.loglinear import LogLinear
+from nbest.studies.curve import curve
+from nbest.testing import toy_lists
+
+GAINS = {"a": (0.0, 1.0, 0.0), "b": (1.0, 0.0), "c": (0.5,), "d": ()}
+SCORES = {"a": (3.0, 2.0, 1.0), "b": (1.0, 1.0), "c": (0.0,), "d": ()}
+
+
+def small() -> NBest:
+    gains, scores = (np.array([value for each in given.values() for value in each]) for given in (GAINS, SCORES))
+    offsets = np.array([0, 3, 5, 6, 6])
+    lists = NBest(offsets, np.stack([scores, -scores], axis=1), ("good", "bad"), tuple("abcd"), gains=gains)
+    return lists.with_metric(nbest.External())
+
+
+def test_values_by_hand() -> None:
+    found = curve(small(), features=["good"], sizes=[2, 1, 3], samples=20)
+    of = {(row["series"], row["k"]): row["value"] for row in found.rows}
+    means = [1 / 3, 0.5, 0.5]
+    assert of["random", 1] == of["random", 3] == pytest.approx(np.mean(means))
+    assert of["good", 1] == of["random", 1]
+    assert of["good", 2] == pytest.approx(np.mean([1 / 3, 0.5, 0.5]))  # of a: 0, 0 and 1
+    assert of["good", 3] == pytest.approx(np.mean([0.0, 0.5, 0.5]))
+    assert of["oracle", 2] == pytest.approx(np.mean([2 / 3, 1.0, 0.5]))
+    assert of["oracle", 3] == pytest.approx(np.mean([1.0, 1.0, 0.5]))
+    assert found.settings["shorter"] == 3
+    assert all(row["low"] <= row["value"] <= row["high"] for row in found.rows)
+
+
+def test_the_metric_of_expected_statistics() -> None:
+    lists = toy_lists(5, noise=0.3, metric=nbest.BLEU()).select(range(4))
+    stats, metric = lists.need_stats()
+    scores = LogLinear({"first": 1.0}).scores(lists)
+    expected = np.zeros(stats.shape[1])
+    for low, high in zip(lists.offsets[:-1], lists.offsets[1:], strict=True):
+        subsets = list(combinations(range(low, high), min(3, high - low)))
+        chosen = [max(each, key=lambda h: scores[h]) for each in subsets if each]
+        expected += stats[chosen].sum(axis=0) / len(subsets)
+    found = curve(lists, model=LogLinear({"first": 1.0}), sizes=[3], samples=10)
+    (row,) = found.chosen(series="model")
+    assert row["value"] == pytest.approx(float(metric.score(expected)))
+
+
+def test_groups_are_drawn_as_a_whole() -> None:
+    gains = np.repeat([1.0, 0.0], 10)
+    lists = NBest(np.arange(21), gains[:, None], ("f",), tuple(map(str, range(20))), gains=gains)
+    bands = {}
+    for groups in (None, tuple(map(str, gains))):
+        found = curve(replace(lists, groups=groups).with_metric(nbest.External()), samples=200)
+        bands[groups is None] = [(row["low"], row["high"]) for row in found.chosen(series="f")]
+    assert bands[False] == [(0.0, 1.0)]
+    assert 0.1 < bands[True][0][0] < bands[True][0][1] < 0.9
+
+
+def test_by_default_the_best_features_are_shown_and_all_sizes() -> None:
+    rng = np.random.default_rng(1)
+    gains = rng.integers(2, size=600).astype(float)
+    noise = rng.normal(size=(600, 7)) + gains[:, None] * [0, 1, 0, 2, 3, 0, 4]
+    lists = NBest(np.arange(0, 601, 150), noise, tuple("abcdefg"), tuple("wxyz"), gains=gains)
+    found = curve(lists.with_metric(nbest.External()), samples=10)
+    assert {row["series"] for row in found.rows} == {"random", "oracle", *"bdeg"}
+    sizes = [row["k"] for row in found.chosen(series="g")]
+    assert sizes[:100] == list(range(1, 101))
+    assert sizes[-1] == 150
+    assert sizes == sorted(set(sizes))
+
+
+def test_lower_is_better_where_the_metric_says_so() -> None:
+    metric = nbest.External(higher_is_better=False)
+    lists = small()
+    assert lists.gains is not None
+    found = curve(replace(lists, stats=metric.stats_of(lists.gains), metric=metric), samples=5)
+    assert found.chosen(series="oracle", k=3)[0]["value"] == pytest.approx((0.0 + 0.0 + 0.5) / 3)
+
+
+def test_arguments_are_checked() -> None:
+    with pytest.raises(ParameterError, match="'sizes'"):
+        curve(small(), sizes=[0])
+    with pytest.raises(ParameterError, match="nothing"):
+        curve(small(), features=["nothing"])
+    with pytest.raises(ParameterError, match="are empty"):
+        curve(small().select([3]))
