@@ -21,7 +21,6 @@ import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Ints
-from nbest.compute.compilation import kernel
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,15 +35,6 @@ told: ContextVar[Callable[[int], None]] = ContextVar("told", default=lambda more
 
 _share: ContextVar[int | None] = ContextVar("share", default=None)  # threads that one thread of a pool may use
 _interrupts: ContextVar[tuple[list[BaseException], ...]] = ContextVar("interrupts", default=())  # of all `each` around
-
-
-@kernel
-def most(low, high, offsets):
-    """The largest number of items of one segment of a range."""
-    size = 0
-    for i in range(low, high):
-        size = max(size, offsets[i + 1] - offsets[i])
-    return size
 
 
 def thread_count(threads: int | None) -> int:

@@ -65,3 +65,12 @@ def weighted_rows(rows, which, weights, out):
             s0 += weights[d] * rows[r, which[d]]
         out[r] = s0
         r += 1
+
+
+@kernel
+def most(low, high, offsets):
+    """The largest number of items of one segment of a range."""
+    size = 0
+    for i in range(low, high):
+        size = max(size, offsets[i + 1] - offsets[i])
+    return size

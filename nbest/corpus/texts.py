@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from nbest.base.mapped import part_of, taken
 from nbest.base.types import Ints
-from nbest.compute.compilation import kernel
 
 _SPARE = 1 << 16  # bytes that may be copied for nothing
 Bytes = npt.NDArray[np.uint8]
@@ -72,7 +71,9 @@ class Texts:
 
     def compact(self) -> Texts:
         """The same texts in a buffer that holds nothing else."""
-        buffer, starts, ends = _compact(self.buffer, self.starts, self.ends)
+        from nbest.corpus.text_kernels import compact
+
+        buffer, starts, ends = compact(self.buffer, self.starts, self.ends)
         return Texts(buffer, starts, ends)
 
     @property
@@ -84,7 +85,8 @@ class Texts:
     def numbers(self) -> Ints:
         """[H] a number for each text, equal for equal texts, counting up from 0 in order of first appearance."""
         seen: dict[bytes, int] = {}
-        return np.array([seen.setdefault(self.raw(h), len(seen)) for h in range(len(self))], np.int64)
+        whole, bounds = self.buffer.data, zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return np.array([seen.setdefault(bytes(whole[low:high]), len(seen)) for low, high in bounds], np.int64)
 
 
 def _restored(arrays: tuple[Any, ...], writeable: tuple[bool, ...]) -> Texts:
@@ -104,21 +106,3 @@ def concatenate(parts: list[Texts]) -> Texts:
     starts = np.concatenate([part.starts + shift for part, shift in zip(parts, shifts, strict=True)])
     ends = np.concatenate([part.ends + shift for part, shift in zip(parts, shifts, strict=True)])
     return Texts(np.concatenate(pieces), starts, ends)
-
-
-@kernel
-def _compact(buffer, starts, ends):
-    total = 0
-    for h in range(len(starts)):
-        total += ends[h] - starts[h]
-    out = np.empty(total, np.uint8)
-    new_starts = np.empty(len(starts), np.int64)
-    new_ends = np.empty(len(starts), np.int64)
-    at = 0
-    for h in range(len(starts)):
-        size = ends[h] - starts[h]
-        out[at : at + size] = buffer[starts[h] : ends[h]]
-        new_starts[h] = at
-        at += size
-        new_ends[h] = at
-    return out, new_starts, new_ends

@@ -22,7 +22,8 @@ import numpy as np
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
-from nbest.compute.parallel import most, over_ranges
+from nbest.compute.parallel import over_ranges
+from nbest.compute.vectors import most
 from nbest.corpus.layout import forest_of
 from nbest.forests.posteriors import checked_scores, posteriors, run_both
 

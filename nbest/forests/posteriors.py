@@ -23,7 +23,8 @@ from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
 from nbest.compute.intrinsics import fast_exp
-from nbest.compute.parallel import most, over_ranges
+from nbest.compute.parallel import over_ranges
+from nbest.compute.vectors import most
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
 from nbest.corpus.layout import Layout, forest_of

@@ -19,8 +19,9 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
-from nbest.compute.parallel import most, over_ranges
+from nbest.compute.parallel import over_ranges
 from nbest.compute.row_tables import EMPTY, Table, slot_of, with_number
+from nbest.compute.vectors import most
 from nbest.corpus.layout import Layout, forest_of
 from nbest.lines.envelope import FAR
 

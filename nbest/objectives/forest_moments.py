@@ -15,8 +15,8 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
-from nbest.compute.parallel import most, over_ranges
-from nbest.compute.vectors import combine, dot
+from nbest.compute.parallel import over_ranges
+from nbest.compute.vectors import combine, dot, most
 from nbest.corpus.layout import Layout, forest_of
 from nbest.forests.expectations import downward, upward
 from nbest.forests.posteriors import check_log_z, fill_inside, fill_outside

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
-from nbest.compute.parallel import most, over_ranges
+from nbest.compute.parallel import over_ranges
 from nbest.compute.segments import offsets_of
+from nbest.compute.vectors import most
 from nbest.features.ngrams.counts import (
     Shape,
     Trie,

@@ -16,8 +16,9 @@ import numpy as np
 from nbest.base.errors import FormatError
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
+from nbest.corpus.text_kernels import space_width
 from nbest.corpus.texts import Texts
-from nbest.corpus.words import intern, space_width
+from nbest.corpus.words import intern
 from nbest.formats.forests.builder import ForestBuilder
 from nbest.formats.forests.parts import Draft
 from nbest.formats.forests.slf_fields import FIELDS, Header, Lattice, spoken, unquoted

@@ -14,7 +14,7 @@ from nbest.base.parameters import parameter
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.compute.executors import HeldShard, current
-from nbest.compute.parallel import most
+from nbest.compute.vectors import most
 from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.lbfgs import lbfgs

@@ -12,8 +12,9 @@ from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel
 from nbest.compute.executors import current
-from nbest.compute.parallel import most, over_ranges
+from nbest.compute.parallel import over_ranges
 from nbest.compute.segments import offsets_of
+from nbest.compute.vectors import most
 from nbest.corpus.blocks import blocks
 from nbest.trainers.online.base import difference
 
