@@ -68,6 +68,7 @@ _HOME = {
     "UAS": "metrics",
     "WER": "metrics",
     "WorkerError": "base.errors",
+    "best_of_majority": "decisions",
     "choose": "decisions.choose",
     "consensus": "decisions",
     "corpus_oracle": "decisions",
@@ -92,6 +93,7 @@ _HOME = {
     "read_references": "formats",
     "split": "corpus",
     "using": "compute.executors",
+    "vote": "decisions",
     "write": "formats",
     "write_forests": "formats",
 }

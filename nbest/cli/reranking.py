@@ -20,7 +20,8 @@ from nbest.corpus.contract import Corpus
 from nbest.corpus.metric import Metric
 from nbest.corpus.order import SegmentNumbers, first_number, gaps
 from nbest.decisions import BY_METRIC, DECISIONS, needs_model, takes
-from nbest.decisions.choose import Choice, choose, decision_of, gain_of
+from nbest.decisions.choose import Choice, choose, decision_of
+from nbest.decisions.mbr import gain_of
 from nbest.metrics import make_metric
 from nbest.metrics.normalise import OfTexts
 from nbest.model.blocks import BlockNames

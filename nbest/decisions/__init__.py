@@ -10,18 +10,22 @@ from nbest.base.registry import Registry
 from nbest.base.types import Ints
 from nbest.corpus import NBest
 from nbest.decisions.consensus import consensus
+from nbest.decisions.majority import best_of_majority
 from nbest.decisions.mbr import mbr
 from nbest.decisions.onebest import first, one_best
 from nbest.decisions.oracle import corpus_oracle, corpus_oracle_score, oracle, random_score
+from nbest.decisions.vote import vote
 from nbest.model.loglinear import LogLinear
 
 DECISIONS: Registry[Callable[..., Ints]] = Registry(
     "decision",
     {
         "1best": one_best,
+        "best-of-majority": best_of_majority,
         "consensus": consensus,
         "first": first,
         "mbr": mbr,
+        "vote": vote,
     },
     group="nbest.decisions",
     room=__name__,
@@ -57,6 +61,6 @@ def needs_one(name: str) -> bool:
 
 
 __all__ = [
-    "BY_METRIC", "DECISIONS", "consensus", "corpus_oracle", "corpus_oracle_score", "decide", "first", "mbr",
-    "needs_model", "needs_one", "one_best", "oracle", "random_score", "takes",
+    "BY_METRIC", "DECISIONS", "best_of_majority", "consensus", "corpus_oracle", "corpus_oracle_score", "decide",
+    "first", "mbr", "needs_model", "needs_one", "one_best", "oracle", "random_score", "takes", "vote",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from nbest.base.errors import ParameterError, need_kind
 from nbest.corpus import NBest
+from nbest.model.loglinear import LogLinear
 
 
 def check_arguments(decision: str, model: Any, corpus: Any) -> None:
@@ -20,3 +21,11 @@ def need_model(decision: str, model: Any) -> None:
     """Complain where there is no model and one is needed."""
     if model is None:
         raise ParameterError(f"'model' of {decision} must be a model, got None")
+
+
+def checked_gamma(decision: str, gamma: float | None, model: LogLinear) -> float:
+    """A sharpness is finite and not negative; that of the model if none is given."""
+    gamma = model.gamma if gamma is None else gamma
+    if not 0 <= gamma < float("inf"):
+        raise ParameterError(f"'gamma' of {decision} must be >= 0 and finite, got {gamma}")
+    return gamma

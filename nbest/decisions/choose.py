@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
@@ -11,13 +12,12 @@ from nbest.base.parameters import keywords_of
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus, need_corpus
-from nbest.corpus.metric import Metric
 from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
 from nbest.decisions.chosen import best_lists
-from nbest.metrics import METRICS, make_metric
+from nbest.decisions.confidence import answer_probabilities, of_chosen
+from nbest.decisions.mbr import gain_of
 from nbest.model.loglinear import LogLinear
 
-_NORM = "norm:"  # in signatures
 STRINGS = 1000
 """The best strings of a forest that a decision is among, if it looks at more than one."""
 
@@ -32,6 +32,7 @@ class Choice:
     lists: NBest
     chosen: Ints  # [N]
     model: LogLinear | None = None  # which chose; of forests without one, that of the system that made them
+    decision: Mapping[str, Any] = field(default_factory=lambda: {"kind": "1best"})
 
     @property
     def texts(self) -> list[str]:
@@ -44,6 +45,12 @@ class Choice:
         frame = self.lists.to_pandas()
         frame["model_score"] = self.scores()
         return frame.iloc[self.chosen[self.chosen >= 0]].reset_index(drop=True)
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """[N] the probability of the answers of what is chosen, as calibrated on held-out data where the model is."""
+        raw = of_chosen(answer_probabilities(self.model, self.lists, self.decision), self.chosen)
+        return raw
 
     def scores(self) -> Floats:
         """[H] the model's scores; 0 without a model."""
@@ -98,7 +105,8 @@ def choose(
         raise CapabilityError("these lists carry no texts to choose from")
     if kind in BY_METRIC and model is not None:
         options.setdefault("gain", gain_of(model))
-    return Choice(lists, decide(kind, model, lists, **options, forests=forests, progress=progress), model)
+    chosen = decide(kind, model, lists, **options, forests=forests, progress=progress)
+    return Choice(lists, chosen, model, found)
 
 
 def _own(forests: Corpus) -> LogLinear:
@@ -109,11 +117,3 @@ def _own(forests: Corpus) -> LogLinear:
             "give a model with its weights (--model)"
         )
     return LogLinear(forests.own_weights)
-
-
-def gain_of(model: LogLinear) -> Metric:
-    """The metric that the model was tuned for, with its normalisation of texts; bleu where it is none of texts."""
-    name, *said = model.metric.partition("|answer:")[0].split("|")
-    name = name.lower() if name.lower() in METRICS and name.lower() != "external" else "bleu"
-    how = next((each.removeprefix(_NORM) for each in said if each.startswith(_NORM)), None)
-    return make_metric(name, **({} if how is None else {"normalize": how}))

@@ -6,12 +6,14 @@ from functools import partial, singledispatch
 
 import numpy as np
 
-from nbest.base.types import Floats
+from nbest.base.types import Floats, Ints
 from nbest.compute.executors import current
 from nbest.compute.jets import expand
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
 from nbest.corpus.metric import Metric
+from nbest.decisions import BY_METRIC, decide
+from nbest.decisions.mbr import gain_of
 from nbest.decisions.onebest import first
 from nbest.decisions.oracle import corpus_oracle_score, oracle
 from nbest.forests.expectations import expectations
@@ -56,13 +58,23 @@ def chosen_totals(part: Corpus, model: LogLinear) -> Floats:
 
 @chosen_totals.register(NBest)
 def _(part: NBest, model: LogLinear) -> Floats:
-    return part.totals(model.predict(part))
+    return part.totals(decided(model, part))
 
 
 @chosen_totals.register(Forests)
 def _(part: Forests, model: LogLinear) -> Floats:
     lists, _ = best_lists(part, model, 1)
     return lists.totals(first(None, lists))
+
+
+def decided(model: LogLinear, lists: NBest) -> Ints:
+    """[N] what a model chooses of lists by its own decision, which is 1best where it has none."""
+    if not model.decision:
+        return model.predict(lists)
+    options = {name: value for name, value in model.decision.items() if name != "kind"}
+    if model.decision["kind"] in BY_METRIC:
+        options.setdefault("gain", gain_of(model))
+    return decide(str(model.decision["kind"]), model, lists, **options)
 
 
 @singledispatch

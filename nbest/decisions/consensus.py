@@ -15,8 +15,8 @@ from nbest.compute.executors import Told, executor_of
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests, NBest, Texts, Words
 from nbest.corpus.metric import Metric
-from nbest.decisions.arguments import check_arguments, need_model
-from nbest.decisions.mbr import check_segments, checked_gamma
+from nbest.decisions.arguments import check_arguments, checked_gamma, need_model
+from nbest.decisions.mbr import check_segments
 from nbest.decisions.shards import stacked
 from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import ExpectedCounts, expected_counts, expected_counts_of_each

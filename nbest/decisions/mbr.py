@@ -13,15 +13,17 @@ from nbest.compute.executors import Told
 from nbest.corpus import Forests, NBest
 from nbest.corpus.answers import voting
 from nbest.corpus.metric import Metric
-from nbest.decisions.arguments import check_arguments, need_model
+from nbest.decisions.arguments import check_arguments, checked_gamma
 from nbest.decisions.shards import chosen
-from nbest.metrics import make_metric
+from nbest.metrics import METRICS, make_metric
 from nbest.metrics.pairwise import expected_losses
 from nbest.model.loglinear import LogLinear
 
+_NORM = "norm:"  # in signatures
+
 
 def mbr(
-    model: LogLinear,
+    model: LogLinear | None,
     corpus: NBest,
     *,
     forests: Forests | None = None,
@@ -36,18 +38,17 @@ def mbr(
 
     Kumar & Byrne (2004). L is the loss of `gain`: bleu, chrf, wer or any metric of texts. The `evidence` most
     probable distinct texts serve as references. gamma is the model's own if none is given; a large one gives the
-    1-best. Ties go to the lowest index. Of lists with answers these are compared, and hypotheses without one are no
-    references.
+    1-best; 0, or no model, counts all alike. Ties go to the lowest index. Of lists with answers these are compared, and
+    hypotheses without one are no references.
 
     `forests` that the lists were read from change nothing: exp(gamma * score) / Z of a derivation, over the derivations
     in the list, is p. For the whole forest as evidence there is `consensus`.
     """
     check_arguments("mbr", model, corpus)
-    need_model("mbr", model)
+    model, gamma = (LogLinear({}), 0.0) if model is None else (model, checked_gamma("mbr", gamma, model))
     corpus = model.answered(corpus)
     if corpus.compared is None:
         raise CapabilityError("mbr needs the texts of the hypotheses and these lists carry none")
-    gamma = checked_gamma("mbr", gamma, model)
     if forests is not None:
         check_segments("mbr", corpus, forests)
     if evidence is not None:
@@ -65,14 +66,6 @@ def _least_loss(
     return segments.argmax(-losses, part.offsets)
 
 
-def checked_gamma(decision: str, gamma: float | None, model: LogLinear) -> float:
-    """A sharpness is finite and not negative; that of the model if none is given."""
-    gamma = model.gamma if gamma is None else gamma
-    if not 0 <= gamma < float("inf"):
-        raise ParameterError(f"'gamma' of {decision} must be >= 0 and finite, got {gamma}")
-    return gamma
-
-
 def check_segments(decision: str, corpus: NBest, forests: Forests) -> None:
     """Lists and the forests they were read from have the same segments."""
     if corpus.ids != forests.ids:
@@ -80,3 +73,11 @@ def check_segments(decision: str, corpus: NBest, forests: Forests) -> None:
             f"'forests' of {decision} must have the segments of the lists, in their order; got {len(forests)} forests "
             f"and {len(corpus)} lists; read the lists out of these forests"
         )
+
+
+def gain_of(model: LogLinear) -> Metric:
+    """The metric that the model was tuned for, with its normalisation of texts; bleu where it is none of texts."""
+    name, *said = model.metric.partition("|answer:")[0].split("|")
+    name = name.lower() if name.lower() in METRICS and name.lower() != "external" else "bleu"
+    how = next((each.removeprefix(_NORM) for each in said if each.startswith(_NORM)), None)
+    return make_metric(name, **({} if how is None else {"normalize": how}))

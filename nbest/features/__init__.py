@@ -25,12 +25,13 @@ from nbest.features.ngrams.feature import ngrams, ngrams_recipe, only_ngrams
 from nbest.features.ngrams.pairs import only_pairs, pairs, pairs_recipe
 from nbest.features.options import check_options
 from nbest.features.standardise import corpus_scale, within_scale
-from nbest.features.texts import agreement, agreement_recipe, frequency, length, rank
+from nbest.features.texts import agreement, agreement_recipe, answered, frequency, length, rank
 
 FEATURES: Registry[Callable[..., NBest]] = Registry(
     "feature",
     {
         "agreement": agreement,
+        "answered": answered,
         "bins": bins,
         "frequency": frequency,
         "gaussians": gaussians,
@@ -73,7 +74,7 @@ FITTED: dict[str, Callable[..., dict[str, Any]]] = {
 }
 """Features whose recipe must be fitted to a corpus first: `(corpus, **options) -> recipe`."""
 
-COMPARING = ("agreement",)
+COMPARING = ("agreement", "answered")
 """Recipes that compare hypotheses with each other: by their answers, where these count."""
 
 RESTRICTED: dict[str, Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]]] = {
@@ -152,6 +153,7 @@ __all__ = [
     "Bins",
     "GaussianKernels",
     "agreement",
+    "answered",
     "apply_recipes",
     "bins",
     "check_recipe",

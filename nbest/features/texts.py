@@ -25,6 +25,14 @@ def length(corpus: NBest) -> NBest:
     return record(corpus, added, "length")
 
 
+def answered(corpus: NBest) -> NBest:
+    """Adds `answered`: 1 for a hypothesis with an answer (without answers: with a text that is not empty), else 0."""
+    if corpus.compared is None:
+        raise CapabilityError("the feature 'answered' needs the texts of the hypotheses and these lists carry none")
+    column = (corpus.compared.ends > corpus.compared.starts).astype(np.float64)
+    return record(corpus, _with(corpus, ("answered",), column), "answered")
+
+
 def rank(corpus: NBest) -> NBest:
     """Adds `rank`: minus the logarithm of the place in the list, 0 for the first."""
     place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)

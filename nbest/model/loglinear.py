@@ -72,6 +72,7 @@ class LogLinear:
     gamma: float = 1.0  # sharpness of the posterior for decisions by consensus and minimum Bayes risk, chosen on dev
     decision: Mapping[str, Any] = field(default_factory=dict)  # {"kind": "mbr", option: value}; nothing: 1best
     answer: str = ""  # the rule by which answers were found in the lists it was tuned on (nbest.corpus.answers.rule_of)
+    confidence: Mapping[str, Any] = field(default_factory=dict)  # how sure its choices are (nbest.model.confidence)
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
@@ -225,6 +226,7 @@ class LogLinear:
             **({"gamma": self.gamma} if self.gamma != 1.0 else {}),
             **({"decision": _plain(self.decision)} if self.decision else {}),
             **({"answer": self.answer} if self.answer else {}),
+            **({"confidence": _plain(self.confidence)} if self.confidence else {}),
             "versions": dict(self.versions),
         }
         save_model(path, content, *(pack_arrays(arrays) if arrays else (None,)))

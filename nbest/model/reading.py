@@ -35,6 +35,7 @@ def loglinear_fields(path: str | Path, content: Mapping[str, Any], files: Sequen
         "gamma": _gamma(path, content.get("gamma", 1.0)),
         "decision": _decision(path, content),
         "answer": _answer(path, content),
+        "confidence": _mapping(path, content, "confidence"),
         "versions": {name: str(said) for name, said in _mapping(path, content, "versions").items()},
     }
 

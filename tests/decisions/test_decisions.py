@@ -14,7 +14,7 @@ from strategies import lists, text_lists
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts, dedupe
 from nbest.decisions import DECISIONS, corpus_oracle, mbr, one_best, oracle, random_score
-from nbest.decisions.choose import gain_of
+from nbest.decisions.mbr import gain_of
 from nbest.metrics import BLEU, WER, make_metric
 from nbest.model.loglinear import LogLinear
 from nbest.testing import in_other_order, toy_lists
@@ -31,7 +31,7 @@ def better(corpus):
 def test_one_best():
     corpus, model = toy_lists(), LogLinear({"first": 1.0})
     assert np.array_equal(one_best(model, corpus), model.predict(corpus))
-    assert set(DECISIONS) == {"1best", "consensus", "first", "mbr"}
+    assert set(DECISIONS) == {"1best", "best-of-majority", "consensus", "first", "mbr", "vote"}
     starts = zip(corpus.offsets[:-1], corpus.lengths, strict=True)
     assert DECISIONS["first"](None, corpus).tolist() == [h if size else -1 for h, size in starts]
 

@@ -1,0 +1,69 @@
+"""Ballots: the distinct answers of each list, and the hypotheses that vote for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nbest.base.errors import CapabilityError
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.corpus.nbest import NBest
+
+
+@dataclass(frozen=True, eq=False)
+class Ballot:
+    """N lists with A answers in all: those of segment i are offsets[i]:offsets[i+1], in order of first appearance.
+
+    A hypothesis without an answer (or with an empty text, where texts are compared) is no voter.
+    """
+
+    answers: Ints  # [H] the answer that each hypothesis votes for; -1: none
+    offsets: Ints  # [N+1]
+
+    @cached_property
+    def voters(self) -> Ints:
+        """[V] the hypotheses that vote, in their order."""
+        return np.flatnonzero(self.answers >= 0)
+
+    @property
+    def size(self) -> int:
+        """A, the number of answers."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def votes(self) -> Floats:
+        """[A] how many hypotheses vote for each answer."""
+        return self.sums(np.ones(len(self.answers)))
+
+    def sums(self, values: Floats) -> Floats:
+        """[A] or [A, D] sums over the voters of each answer of values [H] or [H, D], added up in their order."""
+        to, values = self.answers[self.voters], values[self.voters]
+        if values.ndim == 1:
+            return np.bincount(to, values, minlength=self.size).astype(np.float64, copy=False)
+        columns = [np.bincount(to, column, minlength=self.size) for column in values.T]
+        return np.stack(columns, axis=1) if columns else np.zeros((self.size, 0))
+
+    def of_hypotheses(self, values: Floats, otherwise: float = 0.0) -> Floats:
+        """[H] the value [A] of the answer of each hypothesis."""
+        out = np.full(len(self.answers), otherwise)
+        out[self.voters] = values[self.answers[self.voters]]
+        return out
+
+
+def ballot(lists: NBest) -> Ballot:
+    """Who votes for what: by answers, where lists have them, else by whole texts."""
+    if lists.compared is None:
+        raise CapabilityError("votes need the texts or answers of the hypotheses and these lists carry none")
+    numbers, owners = lists.compared.numbers(), segments.owners(lists.offsets)
+    voters = np.flatnonzero(lists.compared.ends > lists.compared.starts)
+    keys = owners[voters] * (numbers.max(initial=0) + 1) + numbers[voters]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    places = np.empty(len(first), np.int64)
+    places[np.argsort(first)] = np.arange(len(first))
+    answers = np.full(lists.hypotheses, -1)
+    answers[voters] = places[which]
+    counts = np.bincount(owners[voters[first]], minlength=len(lists))
+    return Ballot(answers, segments.offsets_of(counts))

@@ -1,0 +1,44 @@
+"""How sure a choice is: the probability that the answer of the chosen hypothesis has, by the decision's own voting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.corpus import NBest
+from nbest.corpus.ballots import ballot
+from nbest.decisions.shards import stacked
+from nbest.decisions.vote import answer_weights, weighing
+from nbest.model.loglinear import LogLinear
+
+NO_MODEL = frozenset({"first"})
+"""Decisions that do not look at the model: their probabilities are shares of votes."""
+
+
+def answer_probabilities(model: LogLinear | None, lists: NBest, decision: Mapping[str, Any]) -> Floats:
+    """[H] the probability of the answer of each hypothesis, over the answers of its list; 0 of one without an answer.
+
+    Of `vote` as it pools; of other decisions the sum of the posteriors of all hypotheses with this answer, at their
+    gamma if they say one. Without a model, shares of votes. Not calibrated: see `nbest.calibrate`.
+    """
+    return stacked(partial(_probabilities, model, dict(decision)), list(lists.shards()))
+
+
+def _probabilities(model: LogLinear | None, decision: Mapping[str, Any], part: NBest) -> Floats:
+    model = None if decision.get("kind") in NO_MODEL else model
+    lists = part if model is None else model.answered(part)
+    votes = ballot(lists)
+    scores = np.zeros(lists.hypotheses) if model is None else model.scores(lists)
+    pool = decision.get("pool", "posteriors")
+    weights = answer_weights(votes, scores, lists.offsets, pool=pool, gamma=weighing(model, decision.get("gamma")))
+    return votes.of_hypotheses(segments.softmax(weights, votes.offsets))
+
+
+def of_chosen(probabilities: Floats, chosen: Ints) -> Floats:
+    """[N] the probability of each choice; 0 where a list is empty."""
+    return np.where(chosen >= 0, probabilities[np.maximum(chosen, 0)] if len(probabilities) else 0.0, 0.0)

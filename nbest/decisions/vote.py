@@ -1,0 +1,76 @@
+"""Votes: hypotheses with the same answer share their weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats, Ints
+from nbest.compute import segments
+from nbest.corpus import NBest
+from nbest.corpus.ballots import Ballot, ballot
+from nbest.decisions.arguments import check_arguments, checked_gamma
+from nbest.decisions.shards import chosen
+from nbest.model.loglinear import LogLinear
+
+Pool = Literal["posteriors", "scores"]
+POOLS = ("posteriors", "scores")
+
+
+def vote(
+    model: LogLinear | None,
+    corpus: NBest,
+    *,
+    pool: Pool = "posteriors",
+    gamma: float | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Ints:
+    """[N] flat index of the best-scored hypothesis, ties to the first, of the answer with most weight in each list.
+
+    `pool` says how voters count. "posteriors": an answer has the sum of the posteriors softmax(gamma * score) of its
+    voters; gamma 0, or no model, is the plurality vote (self-consistency). "scores":
+
+        p(answer) = softmax over the answers of a list of gamma * (sum of the scores of its voters)
+
+    which is what `VoteLikelihood` learns weights for. gamma is 1 if none is given. Ties go to the answer that comes
+    first. A hypothesis without an answer does not vote; in a list without any the best-scored one is taken.
+    """
+    check_arguments("vote", model, corpus)
+    return chosen(partial(_voted, model, pool, gamma), corpus)
+
+
+def _voted(model: LogLinear | None, pool: Pool, gamma: float | None, part: NBest) -> Ints:
+    lists = part if model is None else model.answered(part)
+    scores = np.zeros(lists.hypotheses) if model is None else model.scores(lists)
+    votes = ballot(lists)
+    weights = answer_weights(votes, scores, lists.offsets, pool=pool, gamma=weighing(model, gamma))
+    return best_of_answers(votes, segments.argmax(weights, votes.offsets), scores, lists.offsets)
+
+
+def weighing(model: LogLinear | None, gamma: float | None) -> float:
+    """The sharpness of a vote: what is said, else 1; without a model, or with one that has no weights, 0."""
+    return 0.0 if model is None or not model.weights else checked_gamma("vote", 1.0 if gamma is None else gamma, model)
+
+
+def answer_weights(votes: Ballot, scores: Floats, offsets: Ints, *, pool: Pool, gamma: float) -> Floats:
+    """[A] logarithms of what each answer weighs, by the scores [H] of its voters; not normalised."""
+    if pool not in POOLS:
+        raise ParameterError(f"'pool' of vote must be {' or '.join(POOLS)}, got {pool!r}")
+    if gamma == 0:
+        return np.log(votes.votes)
+    if pool == "scores":
+        return gamma * votes.sums(scores)
+    with np.errstate(divide="ignore"):
+        return np.log(votes.sums(segments.softmax(gamma * scores, offsets)))
+
+
+def best_of_answers(votes: Ballot, winners: Ints, scores: Floats, offsets: Ints) -> Ints:
+    """[N] the best-scored voter of each winning answer [N]; the best of all where there is no answer."""
+    lengths = segments.lengths(offsets)
+    wins = votes.answers == np.repeat(winners, lengths)
+    without = np.repeat(winners < 0, lengths)
+    return segments.argmax(np.where(wins | without, scores, -np.inf), offsets)
