@@ -21,6 +21,7 @@ ADDED = {
     "length": lambda corpus: nbest.features.length(corpus),
     "ngrams": lambda corpus: nbest.features.ngrams(corpus, order=2),
     "pairs": lambda corpus: nbest.features.pairs(corpus),
+    "answered": lambda corpus: nbest.features.answered(corpus),
     "rank": lambda corpus: nbest.features.rank(corpus),
 }
 

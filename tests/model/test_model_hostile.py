@@ -24,6 +24,7 @@ WANTED = (
     {"kind": "length"},
     {"kind": "lowdim", "k": 1, "inputs": "words", "outputs": "words"},
     {"kind": "ngrams", "order": 2},
+    {"kind": "answered"},
     {"kind": "pairs"},
     {"kind": "rank"},
 )
