@@ -17,9 +17,9 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (ROOT / "nbest").rglob("*.py")
 }
-DYNAMIC = {"nbest", "nbest.base.registry", "nbest.runs.steps"}
-"""Modules that may import by a name made at run time: public names; registries, which name their own room; steps, which
-look whether other packages are there."""
+DYNAMIC = {"nbest", "nbest.base.late", "nbest.base.registry", "nbest.runs.steps"}
+"""Modules that may import by a name made at run time: public names; names of a package of its own; registries, which
+name their own room; steps, which look whether other packages are there."""
 
 
 def imported(module: str, source: str, *, package: bool = False) -> Iterator[tuple[str, int]]:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from nbest.base.late import late_names
 from nbest.base.registry import Registry
 from nbest.base.types import Ints
 from nbest.corpus import NBest
-from nbest.decisions.consensus import consensus
 from nbest.decisions.majority import best_of_majority
-from nbest.decisions.mbr import mbr
 from nbest.decisions.onebest import first, one_best
 from nbest.decisions.oracle import corpus_oracle, corpus_oracle_score, oracle, random_score
 from nbest.decisions.vote import vote
 from nbest.model.loglinear import LogLinear
+
+if TYPE_CHECKING:
+    from nbest.decisions.consensus import consensus
+    from nbest.decisions.mbr import mbr
+
+late_names(__name__, {"consensus": "consensus", "mbr": "mbr"})
 
 DECISIONS: Registry[Callable[..., Ints]] = Registry(
     "decision",
     {
         "1best": one_best,
         "best-of-majority": best_of_majority,
-        "consensus": consensus,
+        "consensus": "consensus:consensus",
         "first": first,
-        "mbr": mbr,
+        "mbr": "mbr:mbr",
         "vote": vote,
     },
     group="nbest.decisions",

@@ -13,9 +13,7 @@ from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
-from nbest.decisions.chosen import best_lists
 from nbest.decisions.confidence import answer_probabilities, of_chosen
-from nbest.decisions.mbr import gain_of
 from nbest.model.loglinear import LogLinear
 
 STRINGS = 1000
@@ -94,6 +92,8 @@ def choose(
 
     Of a forest it is chosen among the `k` best strings. `progress` is called with the number of segments done.
     """
+    from nbest.decisions.chosen import best_lists
+
     need_corpus("choose", "corpus", corpus)
     found = decision_of(model, decision)
     kind, options = str(found["kind"]), {name: value for name, value in found.items() if name != "kind"}
@@ -104,6 +104,8 @@ def choose(
     if lists.texts is None:
         raise CapabilityError("these lists carry no texts to choose from")
     if kind in BY_METRIC and model is not None:
+        from nbest.decisions.mbr import gain_of
+
         options.setdefault("gain", gain_of(model))
     chosen = decide(kind, model, lists, **options, forests=forests, progress=progress)
     return Choice(lists, chosen, model, found)

@@ -9,23 +9,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter, signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbest.base.errors import NbestError, ParameterError, look_up
+from nbest.base.late import late_names
 from nbest.base.registry import Registry
 from nbest.corpus import NBest
 from nbest.corpus.contract import C, Corpus, need_corpus, need_lists
 from nbest.features.bins import Bins, bins, seed_weights
-from nbest.features.kernels.gaussians import GaussianKernels, gaussians
-from nbest.features.kernels.reestimate import reestimate
 from nbest.features.lm import lm, lm_recipe
-from nbest.features.lowdim.feature import lowdim
-from nbest.features.lowdim.projections import fit_features
-from nbest.features.ngrams.feature import ngrams, ngrams_recipe, only_ngrams
-from nbest.features.ngrams.pairs import only_pairs, pairs, pairs_recipe
 from nbest.features.options import check_options
-from nbest.features.standardise import corpus_scale, within_scale
 from nbest.features.texts import agreement, agreement_recipe, answered, frequency, length, rank
+
+if TYPE_CHECKING:
+    from nbest.features.kernels.gaussians import GaussianKernels, gaussians
+    from nbest.features.kernels.reestimate import reestimate
+    from nbest.features.lowdim.feature import lowdim
+    from nbest.features.ngrams.feature import ngrams
+    from nbest.features.ngrams.pairs import pairs
+    from nbest.features.standardise import corpus_scale, within_scale
+
+late_names(
+    __name__,
+    {
+        "GaussianKernels": "kernels.gaussians",
+        "corpus_scale": "standardise",
+        "gaussians": "kernels.gaussians",
+        "lowdim": "lowdim.feature",
+        "ngrams": "ngrams.feature",
+        "pairs": "ngrams.pairs",
+        "reestimate": "kernels.reestimate",
+        "within_scale": "standardise",
+    },
+)
 
 FEATURES: Registry[Callable[..., NBest]] = Registry(
     "feature",
@@ -34,12 +50,12 @@ FEATURES: Registry[Callable[..., NBest]] = Registry(
         "answered": answered,
         "bins": bins,
         "frequency": frequency,
-        "gaussians": gaussians,
+        "gaussians": "kernels.gaussians:gaussians",
         "length": length,
         "lm": lm,
-        "lowdim": lowdim,
-        "ngrams": ngrams,
-        "pairs": pairs,
+        "lowdim": "lowdim.feature:lowdim",
+        "ngrams": "ngrams.feature:ngrams",
+        "pairs": "ngrams.pairs:pairs",
         "rank": rank,
     },
     group="nbest.features",
@@ -49,6 +65,8 @@ FEATURES: Registry[Callable[..., NBest]] = Registry(
 
 
 def _fit_gaussians(corpus: NBest, kernels: int = 64, top: int = 8, seed: int = 1) -> dict[str, Any]:
+    from nbest.features.kernels.gaussians import GaussianKernels
+
     return GaussianKernels(top=top).fit_ml(corpus, kernels, seed=seed)
 
 
@@ -63,24 +81,29 @@ def _fit_bins(
     return Bins(bins, soft, features, sharpness, tolerance).fit(corpus)
 
 
-FITTED: dict[str, Callable[..., dict[str, Any]]] = {
-    "agreement": agreement_recipe,
-    "bins": _fit_bins,
-    "gaussians": _fit_gaussians,
-    "lm": lm_recipe,
-    "lowdim": fit_features,
-    "ngrams": ngrams_recipe,
-    "pairs": pairs_recipe,
-}
+FITTED: Registry[Callable[..., dict[str, Any]]] = Registry(
+    "feature that is fitted",
+    {
+        "agreement": agreement_recipe,
+        "bins": _fit_bins,
+        "gaussians": _fit_gaussians,
+        "lm": lm_recipe,
+        "lowdim": "lowdim.projections:fit_features",
+        "ngrams": "ngrams.feature:ngrams_recipe",
+        "pairs": "ngrams.pairs:pairs_recipe",
+    },
+    room=__name__,
+)
 """Features whose recipe must be fitted to a corpus first: `(corpus, **options) -> recipe`."""
 
 COMPARING = ("agreement", "answered")
 """Recipes that compare hypotheses with each other: by their answers, where these count."""
 
-RESTRICTED: dict[str, Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]]] = {
-    "ngrams": only_ngrams,
-    "pairs": only_pairs,
-}
+RESTRICTED: Registry[Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]]] = Registry(
+    "feature of some names",
+    {"ngrams": "ngrams.feature:only_ngrams", "pairs": "ngrams.pairs:only_pairs"},
+    room=__name__,
+)
 """Features that need only make the columns of some names: `(recipe, names) -> recipe`, whose "columns" say which."""
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher, get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from nbest.base.types import Floats, Ints
 from nbest.base.version import VERSION
 from nbest.compute import segments
 from nbest.compute.parallel import over_ranges
-from nbest.compute.vectors import weighted_rows
 from nbest.corpus import Forests, NBest
 from nbest.corpus.answers import OWN, answer_rule
 from nbest.corpus.contract import C, Corpus
@@ -41,16 +40,16 @@ _LARGEST = 1e300  # sum of the sizes of all edge scores; sums over derivations m
 
 def versions() -> dict[str, str]:
     """The versions that a result depends on."""
-    import numba
-    import scipy
+    others = {name: _installed(name) for name in ("scipy", "numba")}
+    return {"nbest": VERSION, "python": platform.python_version(), "numpy": np.__version__, **others}
 
-    return {
-        "nbest": VERSION,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "numba": numba.__version__,
-    }
+
+@cache
+def _installed(package: str) -> str:
+    """The version of a package, which need not be imported."""
+    from importlib.metadata import version
+
+    return version(package)
 
 
 @dataclass(frozen=True)
@@ -274,6 +273,8 @@ def _weighted(corpus: NBest, weights: Floats) -> Floats:
             for d in which:
                 scores += weights[d] * corpus.features[:, d]
         return scores
+    from nbest.compute.vectors import weighted_rows
+
     scores = room(corpus.hypotheses, np.float64, corpus.features)
     rows, offsets, weights = np.ascontiguousarray(corpus.features), corpus.offsets, weights[which]
 
