@@ -1,8 +1,8 @@
-"""What more candidates are worth: the metric of the best of k by a model or a verifier, for every k."""
+"""What more candidates are worth: the metric of what is chosen of k by a model, a verifier or a vote, for every k."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -11,45 +11,52 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats
 from nbest.corpus import NBest
+from nbest.decisions import needs_model, takes
+from nbest.decisions.choose import decision_of
 from nbest.evaluation.best_of import best_of
+from nbest.evaluation.drawn import decided
 from nbest.evaluation.significance import by_group, resampled
 from nbest.model.loglinear import LogLinear
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
-from nbest.report.svg import COLOURS, PALE
+from nbest.report.svg import COLOURS, INK, PALE
 from nbest.studies.base import Progress, Study, about
-from nbest.studies.keywords import Given, Samples, Seed
+from nbest.studies.keywords import Given, Orders, Samples, Seed
 
 _ALL = 100  # sizes up to which every one is taken by default
 _SHOWN = 4  # features that are shown where none is named
+_VOTES = ("vote", "best-of-majority")  # decisions that are shown where none is named
 RANDOM, ORACLE, MODEL = "random", "oracle", "model"
 
 
 @dataclass(frozen=True)
 class Curve(Study):
-    """Rows: series, how ("exact" or "sampled"), k, value, low and high (the 95 % interval)."""
+    """Rows: series; by (what scores, null: nothing); decision; how ("exact", "sampled"); k, value, low, high (95 %)."""
 
     name: ClassVar[str] = "curve"
 
     def picture(self) -> Picture:
-        """One line a way of choosing; grey are chance and the best there is."""
+        """One line a way of choosing, of one colour where the same scores choose; grey are chance and the oracle."""
         names = list(dict.fromkeys(row["series"] for row in self.rows))
-        coloured = [name for name in names if name not in (RANDOM, ORACLE)]
-        colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(coloured)}
+        scoring = [by for by in dict.fromkeys(row["by"] for row in self.rows) if by not in (RANDOM, ORACLE, None)]
+        colours = {by: COLOURS[number % len(COLOURS)] for number, by in enumerate(scoring)} | {None: INK}
+        styles = {RANDOM: "dotted", ORACLE: "dashed", "1best": "solid", "vote": "dashed"}
         series = []
         for name in names:
             rows = self.chosen(series=name)
             k, value, low, high = ([row[key] for row in rows] for key in ("k", "value", "low", "high"))
-            style = {RANDOM: "dotted", ORACLE: "dashed"}.get(name, "solid")
+            by, style = rows[0]["by"], styles.get(rows[0]["decision"], "dotted")
             dots = rows[0]["how"] == "sampled"
-            series.append(Series(name, k, value, colours.get(name, PALE), style=style, dots=dots, band=(low, high)))
+            series.append(Series(name, k, value, colours.get(by, PALE), style=style, dots=dots, band=(low, high)))
         most = max(self.settings["sizes"])
         ticks = [(float(k), str(k)) for k in _doubling(most)]
         chart = LineChart(series, "", "k, hypotheses to choose from", self.unit, ticks, log=True)
         shorter = self.settings["shorter"]
-        note = f"; all of the {shorter} lists that are shorter than {most}" if shorter else ""
-        subtitle = f"expected metric of k drawn from each list{note}; bands: 95 % by {self.settings['unit']}"
-        return Picture("Best of k", subtitle, [chart], width=600, height=400)
+        note = f"; {shorter} lists are shorter than {most}" if shorter else ""
+        subtitle = f"k drawn from each list (lines with dots: {self.settings['orders']} times, others: exact){note}"
+        return Picture(
+            "Best of k", f"{subtitle}; bands: 95 % by {self.settings['unit']}", [chart], width=600, height=400
+        )
 
 
 def curve(
@@ -60,42 +67,88 @@ def curve(
         Sequence[str] | None,
         Given("Features to choose by: NAME,NAME (default: the best 4 where there is no model).", ("--feature",)),
     ] = None,
+    decisions: Annotated[
+        Sequence[str] | None,
+        Given("Decisions to sample: NAME,NAME (default: vote, best-of-majority and the model's).", ("--decision",)),
+    ] = None,
     sizes: Annotated[Sequence[int] | None, Given("Hypotheses to choose from: N,N (default: 1 to n).")] = None,
+    orders: Orders = 20,
     samples: Samples = 1000,
     seed: Seed = 1,
     progress: Progress = None,
 ) -> Curve:
-    """The metric of the best of k hypotheses by a model or by single features, for k = 1 to n, with chance and oracle.
+    """The metric of the best of k hypotheses by a model or by single features, for k = 1 to n, with votes and oracle.
 
         nbest study curve dev.nbest --refs dev.ref --metric wer --feature lm,am -o curve
 
-    Each curve is the expectation over all k hypotheses that can be drawn from each list (`nbest.evaluation.best_of`):
-    nothing is sampled, equal scores are averaged, and the oracle is the unbiased pass@k where a hypothesis is right or
-    wrong. Of metrics that are no means over segments (BLEU) it is the metric of the expected statistics. Scores are
-    those of the whole lists, also where a feature looks at the other hypotheses. Of lists with fewer than k hypotheses
-    all are taken. Bands are 95 % intervals by bootstrap over groups, or over segments where there are none.
+    The best score, chance and the oracle are expectations over all k hypotheses that can be drawn from each list
+    (`nbest.evaluation.best_of`): nothing is sampled, equal scores are averaged, and the oracle is the unbiased pass@k
+    where a hypothesis is right or wrong. Decisions look at more than one hypothesis and are sampled
+    (`nbest.evaluation.drawn`): those that need no model also without one, those with a sharpness only with a model.
+    Of metrics that are no means over segments (BLEU) it is the metric of the expected statistics. Scores are those of
+    the whole lists, also where a feature looks at the other hypotheses. Of lists with fewer than k hypotheses all are
+    taken. Bands are 95 % intervals by bootstrap over groups, or over segments where there are none.
     """
-    stats, _ = corpus.need_stats()
     if not corpus.hypotheses:
         raise ParameterError("the study curve needs at least one hypothesis, and these lists are empty")
+    few = sorted(set(sizes or _doubling(int(corpus.lengths.max()))))
     sizes = sorted(set(sizes or _default_sizes(int(corpus.lengths.max()))))
     scorers = _scorers(corpus, model, features)
+    ways = list(_ways(corpus, model, features or (), _decisions(corpus, model, decisions)))
     rows: list[dict[str, Any]] = []
-    for number, (name, scores) in enumerate(scorers.items()):
-        expected = best_of(scores, stats, corpus.offsets, sizes)
-        rows += _rows(corpus, name, "exact", sizes, expected, samples=samples, seed=seed)
+    for number, (by, scores) in enumerate(scorers.items()):
+        expected = best_of(scores, corpus.need_stats()[0], corpus.offsets, sizes)
+        kind = by if by in (RANDOM, ORACLE) else "1best"
+        about_it = {"series": by, "by": by, "decision": kind, "how": "exact"}
+        rows += _rows(corpus, about_it, sizes, expected, samples=samples, seed=seed)
         if progress is not None:
-            progress(number + 1, len(scorers))
+            progress(number + 1, len(scorers) + len(ways))
     if features is None and model is None:
         rows = _readable(rows, corpus)
+    for number, (about_it, scorer, decision) in enumerate(ways, len(scorers)):
+        expected = decided(corpus, scorer, decision, few, orders=orders, seed=seed)
+        rows += _rows(corpus, about_it, few, expected, samples=samples, seed=seed)
+        if progress is not None:
+            progress(number + 1, len(scorers) + len(ways))
     settings = {
         "sizes": list(sizes),
         "shorter": int((corpus.lengths < max(sizes)).sum()),
         "unit": "segment" if corpus.groups is None else "group",
+        "orders": orders,
         "samples": samples,
         "seed": seed,
     }
     return Curve(**about(corpus), settings=settings, rows=tuple(rows))
+
+
+def _decisions(corpus: NBest, model: LogLinear | None, given: Sequence[str] | None) -> list[dict[str, Any]]:
+    """What is said, else votes where there is something to compare; of the model's own decision with its options."""
+    own = decision_of(model or LogLinear({}))
+    kinds = given
+    if kinds is None:
+        kinds = () if corpus.compared is None else (*_VOTES, *{str(own["kind"])}.difference(_VOTES, {"1best"}))
+    return [own if kind == own["kind"] else decision_of(model or LogLinear({}), kind) for kind in kinds]
+
+
+def _ways(
+    corpus: NBest, model: LogLinear | None, features: Sequence[str], decisions: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[dict[str, Any], LogLinear | None, Mapping[str, Any]]]:
+    """What is sampled: what a row says of it, the scores and the decision."""
+    for decision in decisions:
+        kind = str(decision["kind"])
+        scoring: dict[str | None, LogLinear | None] = {} if needs_model(kind) else {None: None}
+        if model is not None:
+            scoring[MODEL] = model
+        if needs_model(kind) and not takes(kind, "gamma"):
+            scoring |= {_shown(name): LogLinear({name: 1.0}) for name in features}
+        for by, scorer in scoring.items():
+            name = kind if by is None else f"{by}, {kind}"
+            yield {"series": name, "by": by, "decision": kind, "how": "sampled"}, scorer, decision
+
+
+def _shown(feature: str) -> str:
+    """The name of the curve of a feature, which is none of the other curves."""
+    return f"feature {feature}" if feature in (RANDOM, ORACLE, MODEL) else feature
 
 
 def _default_sizes(most: int) -> list[int]:
@@ -114,15 +167,13 @@ def _scorers(corpus: NBest, model: LogLinear | None, features: Sequence[str] | N
     """Scores [H] by the name of what gives them: chance, the model, features, and the gain itself."""
     if features is None:
         features = () if model is not None else corpus.feature_names
-    clash = {RANDOM, ORACLE, MODEL}.intersection(features)
-    names = {name: f"feature {name}" if name in clash else name for name in features}
     chosen = {} if model is None else {MODEL: model.scores(corpus)}
-    found = {names[name]: np.asarray(corpus.column(name), np.float64) for name in features}
+    found = {_shown(name): np.asarray(corpus.column(name), np.float64) for name in features}
     return {RANDOM: np.zeros(corpus.hypotheses), **chosen, **found, ORACLE: -corpus.losses()}
 
 
 def _rows(
-    corpus: NBest, name: str, how: str, sizes: Sequence[int], expected: Floats, *, samples: int, seed: int
+    corpus: NBest, about_it: Mapping[str, Any], sizes: Sequence[int], expected: Floats, *, samples: int, seed: int
 ) -> list[dict[str, Any]]:
     """The score of expected statistics [N, K, M] at each size, with intervals."""
     metric = corpus.need_metric()
@@ -130,10 +181,7 @@ def _rows(
     values = metric.score(expected.sum(axis=0))
     low, high = np.percentile(resampled(metric, grouped, samples=samples, seed=seed), [2.5, 97.5], axis=0)
     columns = zip(sizes, values.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [
-        {"series": name, "how": how, "k": k, "value": value, "low": below, "high": above}
-        for k, value, below, above in columns
-    ]
+    return [{**about_it, "k": k, "value": value, "low": below, "high": above} for k, value, below, above in columns]
 
 
 def _readable(rows: list[dict[str, Any]], corpus: NBest) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ ARGUMENTS = {
     "annealing": ("--t0", "1", "--methods", "likelihood", "--cooling", "0.25"),
     "bins": ("--bins", "4", "--split", "0.25", "--variance", "0.5"),
     "consensus": ("--feature", "lm", "--model", "model.json", "--points", "5", "--range", "-1,2"),
-    "curve": ("--feature", "lm,am", "--model", "model.json", "--sizes", "1,2,5", "--samples", "50"),
+    "curve": ("--feature", "lm,am", "--model", "model.json", "--sizes", "1,2,5", "--orders", "2", "--samples", "50"),
     "learning": ("--methods", "likelihood,mert", "--sizes", "15,30", "--repeats", "2", "--restarts", "2"),
     "path": ("--metric", "bleu", "--k", "5", "--rounds", "3"),
     "settings": ("--method", "likelihood", "--setting", "variance=0.1,1", "--setting", "iterations=50,99"),

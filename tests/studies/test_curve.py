@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 
 import nbest
 from nbest.base.errors import ParameterError
-from nbest.corpus import NBest
+from nbest.corpus import NBest, Texts
 from nbest.model.loglinear import LogLinear
 from nbest.studies.curve import curve
 from nbest.testing import toy_lists
@@ -93,3 +93,55 @@ def test_arguments_are_checked() -> None:
         curve(small(), features=["nothing"])
     with pytest.raises(ParameterError, match="are empty"):
         curve(small().select([3]))
+
+
+def voting() -> NBest:
+    texts = Texts.of(["x", "y", "x", "z", "z", ""])
+    gains = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])
+    lists = NBest(np.array([0, 3, 6]), np.arange(6.0)[:, None], ("f",), ("a", "b"), texts=texts, gains=gains)
+    return lists.with_metric(nbest.External())
+
+
+def every_order(lists: NBest, k: int, model: LogLinear | None, decision: str) -> float:
+    """The mean gain over all orders of three hypotheses of what the decision itself chooses of the first k."""
+    found = []
+    for order in permutations(range(3)):
+        rows = np.array([low + place for low in (0, 3) for place in order])
+        part = lists.reorder(rows).keep(np.tile(np.arange(3) < k, 2))
+        assert part.gains is not None
+        found.append(part.gains[nbest.choose(model, part, decision).chosen].mean())
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("model", [None, LogLinear({"f": 0.5})])
+def test_decisions_are_sampled_as_they_choose(model: LogLinear | None) -> None:
+    lists = voting()
+    found = curve(lists, model=model, features=["f"], sizes=[1, 2, 3], orders=80, samples=20)
+    names = {row["series"]: (row["by"], row["decision"]) for row in found.rows if row["how"] == "sampled"}
+    wanted = {"vote", "f, best-of-majority"} | ({"model, vote", "model, best-of-majority"} if model else set())
+    assert set(names) == wanted
+    for name, (by, decision) in names.items():
+        scorer = {None: None, "model": model, "f": LogLinear({"f": 1.0})}[by]
+        for row in found.chosen(series=name):
+            assert row["value"] == pytest.approx(every_order(lists, row["k"], scorer, decision), abs=0.12)
+
+
+def test_the_decision_of_the_model_is_shown_with_its_options() -> None:
+    model = LogLinear({"f": -5.0}, decision={"kind": "vote", "pool": "scores"})
+    found = curve(voting(), model=model, sizes=[3], orders=2, samples=5)
+    (row,) = found.chosen(series="model, vote")
+    assert row["value"] == pytest.approx(expected_vote(model))
+
+
+def expected_vote(model: LogLinear) -> float:
+    lists = voting()
+    assert lists.gains is not None
+    return float(lists.gains[nbest.choose(model, lists).chosen].mean())
+
+
+def test_decisions_may_be_none_or_named() -> None:
+    assert {row["how"] for row in curve(voting(), decisions=[], samples=5).rows} == {"exact"}
+    found = curve(voting(), decisions=["first", "mbr"], orders=1, samples=5)
+    assert {row["series"] for row in found.rows if row["how"] == "sampled"} == {"first", "mbr"}
+    with pytest.raises(ParameterError, match="unknown decision"):
+        curve(voting(), decisions=["vot"])

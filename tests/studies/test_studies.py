@@ -51,7 +51,7 @@ SMALL: dict[str, Callable[[NBest], Study]] = {
     "annealing": lambda c: annealing(c, noisy(2), t0=(1.0,), methods=("likelihood",)),
     "bins": lambda c: bins(c, noisy(2), count=4),
     "consensus": lambda c: consensus(c, c.feature_names[0], points=5),
-    "curve": lambda c: curve(c, samples=50),
+    "curve": lambda c: curve(c, orders=2, samples=50),
     "settings": lambda c: curves(c, noisy(2), {"variance": [0.1, 1.0]}, method="likelihood"),
     "learning": lambda c: learning(c, noisy(2), methods=("likelihood",), sizes=(10, 30), repeats=2),
     "path": lambda c: path(forests_of(c.with_metric(nbest.BLEU(tokenize="none"))), k=3, rounds=2),
