@@ -22,6 +22,7 @@ from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 
 from nbest.compute.kernel_stamp import stamp_of
+from nbest.compute.kernel_turn import Turn
 
 _HASHING = b"_numba_hashsecret_"
 _SUM = hashlib.sha256().digest_size
@@ -160,6 +161,7 @@ class KernelCache(caching.FunctionCache):
         self._kernel, self._py_func, self._name = kernel, kernel.py_func, repr(kernel.py_func)
         self._impl = self._impl_class(kernel.py_func)
         self._cache_path = self._impl.locator.get_cache_path()
+        self._turn = Turn(Path(self._cache_path, f"{self._impl.filename_base}.lock"))
         self.enable()
 
     @cached_property
@@ -172,10 +174,24 @@ class KernelCache(caching.FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Without what is needed to compile: Numba would import all it can translate, and parts of SciPy, first."""
         rtsys.initialize(target_context)
+        found = self._found(sig, target_context)
+        if found is None and self._enabled:
+            self._turn.take()
+            found = self._found(sig, target_context)  # kept by whom we waited for
+        return found
+
+    def _found(self, sig: Any, target_context: Any) -> Any:
         try:
             return self._load_overload(sig, target_context)
         except Exception:  # whatever is wrong with kept code: it is compiled again
             return None
+
+    def compiled(self, sig: Any) -> Any:
+        """The kernel for a signature: loaded, or compiled while no other process compiles it."""
+        try:
+            return type(self._kernel).compile(self._kernel, sig)
+        finally:
+            self._turn.give_back()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
@@ -188,6 +204,7 @@ def keep(kernel: Any) -> bool:
     """Let a kernel be kept on disk; False where no folder can be written to."""
     try:
         kernel._cache = KernelCache(kernel)
+        kernel.compile = kernel._cache.compiled
     except RuntimeError:
         return False
     return True
