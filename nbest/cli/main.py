@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     make_ready()
     try:
         with warning_of_files():
-            app(args=None if argv is None else list(argv), standalone_mode=True)
+            _whole()(args=None if argv is None else list(argv), standalone_mode=True)
     except SystemExit as end:
         return (end.code if isinstance(end.code, int) else 1) or _flushed()
     except BrokenPipeError:  # the reader of our output has seen enough
@@ -90,6 +91,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(message)
         return 2
     return _flushed()
+
+
+@cache
+def _whole() -> Any:
+    """The application with all its commands, as typer makes it of what was declared."""
+    return typer.main.get_command(app)
 
 
 def _flushed() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,13 @@ _WORDS = [
 
 def write_lists(folder: Path, name: str, segments: int, seed: int) -> None:
     """`name.nbest`, `name.ref` and `name.first`: noisy copies of random sentences; `am` knows the errors best."""
+    for suffix, lines in made_lists(segments, seed).items():
+        (folder / f"{name}.{suffix}").write_text("\n".join(lines) + "\n")
+
+
+@cache
+def made_lists(segments: int, seed: int) -> dict[str, list[str]]:
+    """Lines of the files by suffix."""
     rng = np.random.default_rng(seed)
     lists, refs, first = [], [], []
     for i in range(segments):
@@ -55,9 +63,7 @@ def write_lists(folder: Path, name: str, segments: int, seed: int) -> None:
                 first.append(" ".join(words))
             text = " ".join(words)
             lists.append(f"{i} ||| {text} ||| am= {am:.4f} lm= {lm:.4f} noise= {noise:.4f} ||| {am + noise:.4f}")
-    (folder / f"{name}.nbest").write_text("\n".join(lists) + "\n")
-    (folder / f"{name}.ref").write_text("\n".join(refs) + "\n")
-    (folder / f"{name}.first").write_text("\n".join(first) + "\n")
+    return {"nbest": lists, "ref": refs, "first": first}
 
 
 def write_sources(folder: Path, name: str) -> None:
