@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import caching
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 
@@ -188,10 +189,11 @@ class KernelCache(caching.FunctionCache):
 
     def compiled(self, sig: Any) -> Any:
         """The kernel for a signature: loaded, or compiled while no other process compiles it."""
-        try:
-            return type(self._kernel).compile(self._kernel, sig)
-        finally:
-            self._turn.give_back()
+        with global_compiler_lock:  # so that only the thread that has the turn gives it back
+            try:
+                return type(self._kernel).compile(self._kernel, sig)
+            finally:
+                self._turn.give_back()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
