@@ -98,13 +98,18 @@ _HOME = {
     "write_forests": "formats",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]
+_MODULES = {"stopping": "decisions.stopping"}
+
+__all__ = ["__version__", *sorted((*_HOME, *_MODULES))]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name in _MODULES:
+        value = import_module(f"nbest.{_MODULES[name]}")
+    elif name in _HOME:
+        value = getattr(import_module(f"nbest.{_HOME[name]}"), name)
+    else:
         raise AttributeError(f"module 'nbest' has no attribute {name!r}")
-    value = getattr(import_module(f"nbest.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 

@@ -164,6 +164,8 @@ class _Call:
             takes = inspect.signature(study).parameters
             found = study(**values, **{name: value for name, value in general.items() if name in takes})
         data, image = found.write(self.output)
+        if found.said:
+            self.console.say(found.said)
         self.console.say(f"wrote {data} ({len(found.rows)} rows) and {image}")
 
     def _value(self, each: _Keyword) -> Any:

@@ -10,6 +10,20 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 
+_ALL = 100  # sizes up to which every one is taken
+
+
+def sizes_up_to(most: int) -> list[int]:
+    """Every size up to 100, then some that grow evenly by ratio."""
+    later = np.geomspace(_ALL, most, 50).round().astype(int).tolist() if most > _ALL else []
+    return sorted({*range(1, min(most, _ALL) + 1), *later})
+
+
+def doubling(most: int) -> list[int]:
+    """1, 2, 4, ... and the largest size; without the one before where it is too near to that."""
+    found = [2**power for power in range(most.bit_length())]
+    return [k for k in found if k == 1 or 1.4 * k <= most] + ([most] if most > 1 else [])
+
 
 def rank_shares(count: int, sizes: Sequence[int]) -> Floats:
     """[K, count] probability that rank i (0 is best) of `count` hypotheses is the best of k drawn without replacement.

@@ -20,6 +20,7 @@ STUDIES: Registry[Callable[..., Study]] = Registry(
         "alpha": "alpha:alpha",
         "annealing": "annealing:annealing",
         "bins": "bins:bins",
+        "budget": "budget:budget",
         "consensus": "consensus:consensus",
         "curve": "curve:curve",
         "learning": "learning:learning",

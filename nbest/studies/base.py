@@ -50,6 +50,11 @@ class Study:
         """What the rows look like."""
         raise NotImplementedError
 
+    @property
+    def said(self) -> str:
+        """What was found, in a line or a few, where a picture is not enough."""
+        return ""
+
     def figure(self, name: str, title: str) -> Figure:
         """The picture and its rows for a report."""
         return Figure(name, title, self.picture(), self.rows)

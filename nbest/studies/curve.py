@@ -13,7 +13,7 @@ from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.decisions import needs_model, takes
 from nbest.decisions.choose import decision_of
-from nbest.evaluation.best_of import best_of
+from nbest.evaluation.best_of import best_of, doubling, sizes_up_to
 from nbest.evaluation.drawn import decided
 from nbest.evaluation.significance import by_group, resampled
 from nbest.model.loglinear import LogLinear
@@ -23,7 +23,6 @@ from nbest.report.svg import COLOURS, INK, PALE
 from nbest.studies.base import Progress, Study, about
 from nbest.studies.keywords import Given, Orders, Samples, Seed
 
-_ALL = 100  # sizes up to which every one is taken by default
 _SHOWN = 4  # features that are shown where none is named
 _VOTES = ("vote", "best-of-majority")  # decisions that are shown where none is named
 RANDOM, ORACLE, MODEL = "random", "oracle", "model"
@@ -49,7 +48,7 @@ class Curve(Study):
             dots = rows[0]["how"] == "sampled"
             series.append(Series(name, k, value, colours.get(by, PALE), style=style, dots=dots, band=(low, high)))
         most = max(self.settings["sizes"])
-        ticks = [(float(k), str(k)) for k in _doubling(most)]
+        ticks = [(float(k), str(k)) for k in doubling(most)]
         chart = LineChart(series, "", "k, hypotheses to choose from", self.unit, ticks, log=True)
         shorter = self.settings["shorter"]
         note = f"; {shorter} lists are shorter than {most}" if shorter else ""
@@ -91,8 +90,8 @@ def curve(
     """
     if not corpus.hypotheses:
         raise ParameterError("the study curve needs at least one hypothesis, and these lists are empty")
-    few = sorted(set(sizes or _doubling(int(corpus.lengths.max()))))
-    sizes = sorted(set(sizes or _default_sizes(int(corpus.lengths.max()))))
+    few = sorted(set(sizes or doubling(int(corpus.lengths.max()))))
+    sizes = sorted(set(sizes or sizes_up_to(int(corpus.lengths.max()))))
     scorers = _scorers(corpus, model, features)
     ways = list(_ways(corpus, model, features or (), _decisions(corpus, model, decisions)))
     rows: list[dict[str, Any]] = []
@@ -149,18 +148,6 @@ def _ways(
 def _shown(feature: str) -> str:
     """The name of the curve of a feature, which is none of the other curves."""
     return f"feature {feature}" if feature in (RANDOM, ORACLE, MODEL) else feature
-
-
-def _default_sizes(most: int) -> list[int]:
-    """Every size up to 100, then some that grow evenly by ratio."""
-    later = np.geomspace(_ALL, most, 50).round().astype(int).tolist() if most > _ALL else []
-    return [*range(1, min(most, _ALL) + 1), *later]
-
-
-def _doubling(most: int) -> list[int]:
-    """1, 2, 4, ... and the largest size, where it is not too near to the last of them."""
-    found = [2**power for power in range(most.bit_length())]
-    return [k for k in found if k == 1 or 1.4 * k <= most] + ([most] if most > 1 else [])
 
 
 def _scorers(corpus: NBest, model: LogLinear | None, features: Sequence[str] | None) -> dict[str, Floats]:

@@ -29,6 +29,7 @@ ARGUMENTS = {
     "alpha": ("--add", "ngrams", "--alphas", "0.8,1", "--limit", "5"),
     "annealing": ("--t0", "1", "--methods", "likelihood", "--cooling", "0.25"),
     "bins": ("--bins", "4", "--split", "0.25", "--variance", "0.5"),
+    "budget": ("--model", "model.json", "--at", "0.8,0.9", "--orders", "2", "--samples", "50"),
     "consensus": ("--feature", "lm", "--model", "model.json", "--points", "5", "--range", "-1,2"),
     "curve": ("--feature", "lm,am", "--model", "model.json", "--sizes", "1,2,5", "--orders", "2", "--samples", "50"),
     "learning": ("--methods", "likelihood,mert", "--sizes", "15,30", "--repeats", "2", "--restarts", "2"),

@@ -23,6 +23,7 @@ from nbest.studies.alpha import alpha
 from nbest.studies.annealing import annealing
 from nbest.studies.base import Study
 from nbest.studies.bins import bins
+from nbest.studies.budget import budget
 from nbest.studies.consensus import consensus
 from nbest.studies.curve import curve
 from nbest.studies.curves import curves
@@ -50,6 +51,7 @@ SMALL: dict[str, Callable[[NBest], Study]] = {
     "alpha": lambda c: alpha(c, noisy(2), alphas=(0.8, 1.0), settings={"limit": 3}),
     "annealing": lambda c: annealing(c, noisy(2), t0=(1.0,), methods=("likelihood",)),
     "bins": lambda c: bins(c, noisy(2), count=4),
+    "budget": lambda c: budget(c, thresholds=(0.9,), orders=2, samples=20),
     "consensus": lambda c: consensus(c, c.feature_names[0], points=5),
     "curve": lambda c: curve(c, orders=2, samples=50),
     "settings": lambda c: curves(c, noisy(2), {"variance": [0.1, 1.0]}, method="likelihood"),
@@ -78,7 +80,9 @@ def test_files_parse_and_are_the_same_every_time(name: str, tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.jsonl", "again.svg", "out.jsonl", "out.svg"]
 
 
-@pytest.mark.parametrize("name", sorted(set(STUDIES) - {"alpha", "annealing", "bins", "learning", "path", "settings"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(STUDIES) - {"alpha", "annealing", "bins", "budget", "learning", "path", "settings"})
+)
 def test_names_of_features_are_escaped(name: str) -> None:
     from dataclasses import replace
 
