@@ -69,6 +69,7 @@ _HOME = {
     "WER": "metrics",
     "WorkerError": "base.errors",
     "best_of_majority": "decisions",
+    "calibrate": "trainers.calibrate",
     "choose": "decisions.choose",
     "consensus": "decisions",
     "corpus_oracle": "decisions",

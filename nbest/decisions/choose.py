@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.base.parameters import keywords_of
 from nbest.base.types import Floats, Ints
@@ -14,6 +16,7 @@ from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
 from nbest.decisions.confidence import answer_probabilities, of_chosen
+from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
 
 STRINGS = 1000
@@ -45,10 +48,23 @@ class Choice:
         return frame.iloc[self.chosen[self.chosen >= 0]].reset_index(drop=True)
 
     @cached_property
+    def probability(self) -> Floats:
+        """[N] the probability of the answers of what is chosen, by the decision's own votes; not calibrated."""
+        return of_chosen(answer_probabilities(self.model, self.lists, self.decision), self.chosen)
+
+    @cached_property
+    def calibration(self) -> Confidence | None:
+        """What held-out lists told of choices by this decision, where the model knows it (`nbest.calibrate`)."""
+        known = None if self.model is None else self.model.calibration
+        return known if known is not None and known.covers(self.decision) else None
+
+    @cached_property
     def confidence(self) -> Floats:
-        """[N] the probability of the answers of what is chosen, as calibrated on held-out data where the model is."""
-        raw = of_chosen(answer_probabilities(self.model, self.lists, self.decision), self.chosen)
-        return raw
+        """[N] how probably each choice is right, as calibrated on held-out data; else the raw `probability`. 0 where
+        nothing is chosen."""
+        if self.calibration is None:
+            return self.probability
+        return np.where(self.chosen >= 0, self.calibration.calibrated(self.probability), 0.0)
 
     def scores(self) -> Floats:
         """[H] the model's scores; 0 without a model."""

@@ -27,6 +27,7 @@ from nbest.features import COMPARING, RESTRICTED, apply_recipes, restrict_recipe
 from nbest.features.paths import stored
 from nbest.features.recipes import carries
 from nbest.model.arrays import detach, pack_arrays, pack_weights
+from nbest.model.confidence import Confidence, confidence_of
 from nbest.model.files import reading, save_model
 
 MODEL_FORMAT = "nbest-model/1"
@@ -89,6 +90,11 @@ class LogLinear:
         added = f", adds {listed(str(recipe['kind']) for recipe in self.features)}" if self.features else ""
         metric = f", {self.metric.split('|')[0][:40]}" if self.metric else ""
         return f"LogLinear({len(self.weights)} weights{added}{metric})"
+
+    @cached_property
+    def calibration(self) -> Confidence | None:
+        """How sure its choices are, if it was calibrated (`nbest.calibrate`)."""
+        return confidence_of(self.confidence)
 
     @cached_property
     def _needed(self) -> tuple[Mapping[str, Any], ...]:

@@ -12,6 +12,7 @@ from nbest.corpus.answers import OWN, answer_rule
 from nbest.features import FEATURES, check_recipe, restrict_recipes
 from nbest.features.paths import resolved
 from nbest.model.arrays import attach, unpack_weights
+from nbest.model.confidence import confidence_of
 
 _DEEPEST = 20  # lists and objects within each other
 
@@ -35,7 +36,7 @@ def loglinear_fields(path: str | Path, content: Mapping[str, Any], files: Sequen
         "gamma": _gamma(path, content.get("gamma", 1.0)),
         "decision": _decision(path, content),
         "answer": _answer(path, content),
-        "confidence": _mapping(path, content, "confidence"),
+        "confidence": _confidence(path, content),
         "versions": {name: str(said) for name, said in _mapping(path, content, "versions").items()},
     }
 
@@ -138,6 +139,15 @@ def _decision(path: str | Path, content: Mapping[str, Any]) -> dict[str, Any]:
     if decision and not (isinstance(decision.get("kind"), str) and plain):
         raise FormatError(path, None, f"'decision' must have a 'kind' and plain options, got {shown(decision)}")
     return decision
+
+
+def _confidence(path: str | Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    said = _mapping(path, content, "confidence")
+    try:
+        known = confidence_of(said)
+    except ParameterError as error:
+        raise FormatError(path, None, f"'confidence': {error}") from None
+    return {} if known is None else known.content()
 
 
 def is_number(value: Any) -> bool:

@@ -9,9 +9,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from nbest.base.errors import FormatError, NbestError
+from nbest.base.errors import FormatError, NbestError, ParameterError
 from nbest.evaluation.model_inspection import inspect_model
 from nbest.features import FEATURES, apply_recipes, fit_recipes
+from nbest.model.abstention import by_coverage
+from nbest.model.confidence import confidence_of
 from nbest.model.loglinear import LogLinear, load
 from nbest.testing import toy_lists
 
@@ -28,6 +30,13 @@ WANTED = (
     {"kind": "pairs"},
     {"kind": "rank"},
 )
+CONFIDENCE = {
+    "decision": {"kind": "vote", "gamma": 2.0},
+    "map": {"kind": "isotonic", "raw": [0.1, 0.5], "probability": [0.2, 0.9]},
+    "curve": {"raw": [0.4, 0.0], "kept": [3, 20], "right": [2, 9]},
+    "right": 1.0, "metric": "WER|x", "how": "5 folds", "groups": 3, "design": 1.5,
+    "errors": {"before": {"ece": 0.2, "log_loss": "inf"}, "after": {"ece": 0.1}},
+}  # fmt: skip
 DEEP = json.loads("[" * 600 + "]" * 600)
 ODD = (
     None, True, -1, 0, 2.5, -1e308, 10**18, 10**30, "", "x", "\0", "\x1b[31m", "../../x", [], {}, [1], [["a"]],
@@ -45,6 +54,7 @@ def saved(tmp_path_factory):
     LogLinear(
         {name: 0.1 * (d % 7) for d, name in enumerate(names)}, features=recipes, dense=added.feature_names,
         metric="WER|x", trainer={"name": "MERT", "start": {"a": 1}}, scores_={"dev": 1.0}, seed=1, gamma=2.0,
+        confidence=CONFIDENCE,
     ).save(folder / "m.json")  # fmt: skip
     content = json.loads((folder / "m.json").read_text())
     with np.load(folder / content["arrays"]["file"], allow_pickle=False) as packed:
@@ -102,6 +112,29 @@ def packed(arrays):
     out = io.BytesIO()
     np.savez(out, **arrays)
     return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["isotonic", "logistic"])
+def test_wrong_values_of_confidence(kind):
+    """Errors of our own alone, and what is accepted can be used."""
+    logistic = {"kind": "logistic", "slope": 1.0, "offset": 0.5, "floor": 1e-3}
+    content = CONFIDENCE if kind == "isotonic" else {**CONFIDENCE, "map": logistic}
+    refused, raw = 0, np.linspace(0, 1, 11)
+    for at in places(content):
+        for value in ODD:
+            wrong = changed(content, at, value)
+            try:
+                known = confidence_of(wrong) if isinstance(wrong, dict) else None
+            except ParameterError:
+                refused += 1
+                continue
+            if known is not None:
+                p = known.calibrated(raw)
+                assert ((p >= 0) & (p <= 1)).all()
+                assert (np.diff(p) >= 0).all()
+                by_coverage(known, 0.5)
+                json.dumps(known.content(), default=str)
+    assert refused > 10 * len(list(places(content)))
 
 
 @pytest.mark.slow
