@@ -66,6 +66,7 @@ _HOME = {
     "Texts": "corpus",
     "Threads": "compute.executors",
     "UAS": "metrics",
+    "VoteLikelihood": "trainers",
     "WER": "metrics",
     "WorkerError": "base.errors",
     "best_of_majority": "decisions",

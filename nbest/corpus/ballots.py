@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -67,3 +68,20 @@ def ballot(lists: NBest) -> Ballot:
     answers[voters] = places[which]
     counts = np.bincount(owners[voters[first]], minlength=len(lists))
     return Ballot(answers, segments.offsets_of(counts))
+
+
+def pooled(lists: NBest) -> tuple[NBest, Ballot]:
+    """Lists whose hypotheses are the answers of these, with the sums of their voters' features and the means of their
+    statistics; and who voted for them."""
+    from scipy.sparse import csr_array
+
+    votes = ballot(lists)
+    ones = np.ones(len(votes.voters))
+    adding = csr_array((ones, (votes.answers[votes.voters], votes.voters)), (votes.size, lists.hypotheses))
+    sums: dict[str, Any] = {
+        "features": votes.sums(lists.features),
+        "sparse": None if lists.sparse is None else csr_array(adding @ lists.sparse),
+        "stats": None if lists.stats is None else votes.sums(lists.stats) / votes.votes[:, None],
+    }
+    sums |= dict.fromkeys(("texts", "answers", "systems", "gains", "positions"))
+    return replace(lists, offsets=votes.offsets, answer_rule="", **sums), votes

@@ -33,17 +33,22 @@ NO_PENALTY = NoPenalty()
 
 @dataclass(frozen=True)
 class Quadratic:
-    """A Gaussian prior on the weights: sum_d theta_d^2 / (2 sigma_d^2). A variance of infinity leaves a weight free."""
+    """A Gaussian prior on the weights: sum_d (theta_d - centre_d)^2 / (2 sigma_d^2).
+
+    A variance of infinity leaves a weight free.
+    """
 
     variance: Floats | float  # sigma^2, one for all weights or [D]
+    centre: Floats | float = 0.0
 
     def __post_init__(self) -> None:
         if not (np.asarray(self.variance) > 0).all():
             raise ParameterError(f"'variance' of a penalty must be > 0, got {self.variance}")
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
-        """Value, and theta / sigma^2."""
-        return float((weights**2 / (2.0 * self.variance)).sum()), weights / self.variance
+        """Value, and (theta - centre) / sigma^2."""
+        away = weights - self.centre
+        return float((away**2 / (2.0 * self.variance)).sum()), away / self.variance
 
 
 @dataclass(frozen=True)

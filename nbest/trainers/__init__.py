@@ -10,6 +10,7 @@ from nbest.trainers.dense.mert import MERT
 from nbest.trainers.dense.risk import MinRisk
 from nbest.trainers.dense.search import GridSearch, RandomSearch
 from nbest.trainers.dense.softbleu import SoftBLEU
+from nbest.trainers.dense.vote import VoteLikelihood
 from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.online.mira import MIRA
 from nbest.trainers.online.perceptron import AveragedPerceptron
@@ -34,6 +35,7 @@ TRAINERS: Registry[type] = Registry(
         "random": RandomSearch,
         "risk": MinRisk,
         "softbleu": SoftBLEU,
+        "vote": VoteLikelihood,
     },
     group="nbest.trainers",
     room=__name__,
@@ -56,4 +58,5 @@ __all__ = [
     "MinRisk",
     "RandomSearch",
     "SoftBLEU",
+    "VoteLikelihood",
 ]

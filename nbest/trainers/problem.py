@@ -149,7 +149,7 @@ def _check_columns(corpus: Corpus, trainer: str, sparse: bool) -> None:
     if corpus.sparse is not None and not sparse:
         raise CapabilityError(
             f"{trainer} tunes dense features and these lists have {len(corpus.sparse_names)} sparse ones; "
-            "use msr2, boosting, perceptron, mira, pro, risk, likelihood or softbleu, which take both"
+            "use msr2, boosting, perceptron, mira, pro, risk, likelihood, vote or softbleu, which take both"
         )
     if not corpus.feature_names and corpus.sparse is None:
         hint = "; add some (--add length,agreement)" if corpus.whole else ""

@@ -17,7 +17,7 @@ from nbest.trainers import TRAINERS, MaxLikelihood
 METRIC = {"cobleu": BLEU(tokenize="none", max_ngram_order=2)}
 """Trainers that take one metric only."""
 
-FEATURELESS = {"lowdim"}
+FEATURELESS = {"lowdim", "vote"}
 """Trainers that make a feature of their own, and need no other."""
 
 
