@@ -30,7 +30,7 @@ def test_swapped_arguments_of_decisions(name):
 
 
 def test_decisions_that_need_a_model():
-    for decide in (nbest.mbr, nbest.consensus, one_best):
+    for decide in (nbest.best_of_majority, nbest.consensus, one_best):
         with pytest.raises(ParameterError, match="must be a model, got None"):
             decide(None, LISTS)
 
