@@ -19,7 +19,9 @@ MODULES = {
 }
 DYNAMIC = {"nbest", "nbest.base.late", "nbest.base.registry", "nbest.runs.steps"}
 """Modules that may import by a name made at run time: public names; names of a package of its own; registries, which
-name their own room; steps, which look whether other packages are there."""
+name their own room (but one, below); steps, which look whether other packages are there."""
+ABOVE = {("nbest.model.online", "nbest.decisions")}
+"""A registry that names a room above: a model can be asked to choose, which decisions do."""
 
 
 def imported(module: str, source: str, *, package: bool = False) -> Iterator[tuple[str, int]]:
@@ -76,6 +78,15 @@ def test_an_import_that_goes_up_is_seen(source: str) -> None:
 
 def test_imports_that_go_down_are_not() -> None:
     assert not upward("nbest.trainers.base", "from nbest.corpus import NBest\nfrom nbest.trainers.dense import mert")
+
+
+def test_registries_name_their_own_room() -> None:
+    named = {
+        (module, target)
+        for module, path in MODULES.items()
+        for target in re.findall(r'\broom="(nbest[\w.]*)"', path.read_text(encoding="utf-8"))
+    }
+    assert {(module, target) for module, target in named if room(module) != room(target)} == ABOVE
 
 
 def test_every_room_is_in_the_contract() -> None:

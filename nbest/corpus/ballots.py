@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -52,6 +53,13 @@ class Ballot:
         out = np.full(len(self.answers), otherwise)
         out[self.voters] = values[self.answers[self.voters]]
         return out
+
+
+def ballot_of(answers: Sequence[str]) -> Ballot:
+    """Who votes for what in one list, by these answers; "" is none."""
+    seen: dict[str, int] = {}
+    numbers = [seen.setdefault(answer, len(seen)) if answer else -1 for answer in answers]
+    return Ballot(np.array(numbers, np.int64), np.array([0, len(seen)]))
 
 
 def ballot(lists: NBest) -> Ballot:

@@ -89,6 +89,11 @@ class Texts:
         return np.array([seen.setdefault(bytes(whole[low:high]), len(seen)) for low, high in bounds], np.int64)
 
 
+def as_kept(text: str) -> str:
+    """A text as `Texts` gives it back."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _restored(arrays: tuple[Any, ...], writeable: tuple[bool, ...]) -> Texts:
     """Texts of arrays that may be written to, or not, as before."""
     for array, may_be in zip(arrays, writeable, strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.corpus.ballots import ballot
+from nbest.corpus.ballots import Ballot, ballot
 from nbest.decisions.shards import stacked
 from nbest.decisions.vote import answer_weights, weighing
 from nbest.model.loglinear import LogLinear
@@ -32,10 +32,16 @@ def answer_probabilities(model: LogLinear | None, lists: NBest, decision: Mappin
 def _probabilities(model: LogLinear | None, decision: Mapping[str, Any], part: NBest) -> Floats:
     model = None if decision.get("kind") in NO_MODEL else model
     lists = part if model is None else model.answered(part)
-    votes = ballot(lists)
     scores = np.zeros(lists.hypotheses) if model is None else model.scores(lists)
+    return shares(model, decision, ballot(lists), scores, lists.offsets)
+
+
+def shares(
+    model: LogLinear | None, decision: Mapping[str, Any], votes: Ballot, scores: Floats, offsets: Ints
+) -> Floats:
+    """[H] the probability of the answer of each hypothesis, by the scores [H] of voters."""
     pool = decision.get("pool", "posteriors")
-    weights = answer_weights(votes, scores, lists.offsets, pool=pool, gamma=weighing(model, decision.get("gamma")))
+    weights = answer_weights(votes, scores, offsets, pool=pool, gamma=weighing(model, decision.get("gamma")))
     return votes.of_hypotheses(segments.softmax(weights, votes.offsets))
 
 

@@ -28,8 +28,6 @@ def best_of_majority(
     """
     check_arguments("best_of_majority", model, corpus)
     need_model("best_of_majority", model)
-    if not 0 <= share <= 1:
-        raise ParameterError(f"'share' of best_of_majority must be between 0 and 1, got {share}")
     return chosen(partial(_best, model, share), corpus)
 
 
@@ -41,6 +39,8 @@ def _best(model: LogLinear, share: float, part: NBest) -> Ints:
 
 def frequent(votes: Ballot, offsets: Ints, share: float) -> Bools:
     """[H] whether the answer of a hypothesis has enough votes; where nothing votes in a list, all are."""
+    if not 0 <= share <= 1:
+        raise ParameterError(f"'share' of best_of_majority must be between 0 and 1, got {share}")
     most: Floats = segments.maxima(votes.votes, votes.offsets)
     enough = votes.votes >= share * np.repeat(most, segments.lengths(votes.offsets))
     without = np.repeat(segments.lengths(votes.offsets) == 0, segments.lengths(offsets))

@@ -31,10 +31,10 @@ def from_records(records: Iterable[Mapping[str, Any]], **columns: str | Sequence
             raise ParameterError("records with 'hypotheses' are read as they are; they take no names of columns")
         builder = Builder("records")
         for number, row in enumerate(rows, 1):
-            read_segment(builder, number, _plain(row))
+            read_segment(builder, number, plain(row))
         return builder.build()
-    plain = [{str(name): value for name, value in _plain(row).items()} for row in rows]
-    return lists_of(of_objects("records", enumerate(plain), rows_only=True), **columns)  # type: ignore[arg-type]
+    named = [{str(name): value for name, value in plain(row).items()} for row in rows]
+    return lists_of(of_objects("records", enumerate(named), rows_only=True), **columns)  # type: ignore[arg-type]
 
 
 def from_pandas(frame: Any, **columns: str | Sequence[str] | None) -> NBest:
@@ -53,17 +53,17 @@ def from_pandas(frame: Any, **columns: str | Sequence[str] | None) -> NBest:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ParameterError(f"two columns of the data frame are called {twice!r}")
-    cells = tuple([_plain(cell) for cell in frame[name].to_numpy().tolist()] for name in frame.columns)
+    cells = tuple([plain(cell) for cell in frame[name].to_numpy().tolist()] for name in frame.columns)
     table = CellTable("data frame", names, cells, range(len(frame)), rows_only=True)
     return lists_of(table, **columns)  # type: ignore[arg-type]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON would hold it: None for what is missing, Python's own numbers and lists for those of NumPy."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return None if (isinstance(value, float) and value != value) or type(value).__name__ == "NAType" else value

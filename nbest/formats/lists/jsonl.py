@@ -23,7 +23,6 @@ from nbest.base.errors import FormatError
 from nbest.base.files import read_bytes, replacing
 from nbest.corpus import NBest
 from nbest.formats.json_text import kind, loads, need, need_number
-from nbest.formats.lists import jsonl_fast
 from nbest.formats.lists.base import EVERYTHING, Format, lines_of, shown, sparse_row
 from nbest.formats.lists.builder import Builder
 from nbest.formats.lists.lines import Piece, stream_lines, whole_lines
@@ -38,6 +37,8 @@ def read_jsonl(path: str | Path, *, data: bytes | None = None) -> NBest:
 
 
 def _parse(part: Piece) -> NBest:
+    from nbest.formats.lists import jsonl_fast
+
     regular = jsonl_fast.parse(part)
     if regular is None or (part.names is not None and set(part.names) != set(regular.feature_names)):
         return _parse_plainly(part)
@@ -69,7 +70,7 @@ def read_segment(builder: Builder, line: int, segment: dict[str, Any]) -> None:
     references = references_of(path, line, segment.get("references"))
     builder.segment(name, references, source, line, group=group_of(path, line, segment))
     for hypothesis in need(path, line, '"hypotheses"', segment["hypotheses"], list):
-        _read_hypothesis(builder, line, name, need(path, line, "a hypothesis", hypothesis, dict))
+        read_hypothesis(builder, line, name, need(path, line, "a hypothesis", hypothesis, dict))
 
 
 def id_of(path: str | Path, line: int, value: Any) -> str:
@@ -102,7 +103,8 @@ def references_of(path: str | Path, line: int, value: Any) -> list[str]:
     return value
 
 
-def _read_hypothesis(builder: Builder, line: int, segment: str, hypothesis: dict[str, Any]) -> None:
+def read_hypothesis(builder: Builder, line: int, segment: str, hypothesis: dict[str, Any]) -> None:
+    """Add one hypothesis to the list of a segment."""
     path = builder.path
     check_keys(path, line, hypothesis, _HYPOTHESIS_KEYS)
     text = hypothesis.get("text")
