@@ -6,12 +6,13 @@ Chooses as `nbest.choose` does: the same functions of scores and votes, and scor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import ParameterError, need_kind, shown
+from nbest.base.errors import ParameterError, need_kind
 from nbest.base.parameters import keywords_of
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
@@ -19,14 +20,18 @@ from nbest.corpus.answers import OWN, AnswerRule, answer_rule
 from nbest.corpus.ballots import Ballot, ballot_of
 from nbest.corpus.texts import as_kept
 from nbest.decisions import DECISIONS
-from nbest.decisions.choose import OFFERED, choose, decision_of
+from nbest.decisions.choose import OFFERED, Choice, choose, decision_of
 from nbest.decisions.confidence import NO_MODEL, shares
 from nbest.decisions.majority import frequent
 from nbest.decisions.vote import answer_weights, best_of_answers, weighing
 from nbest.formats.candidates import lists_of_one
+from nbest.model.abstention import Abstention, abstain_below
 from nbest.model.loglinear import LogLinear
 from nbest.model.online import Candidates, Chosen
 from nbest.model.quick import ANSWERED, QuickScores
+
+ALWAYS = Abstention()
+"""Answers whatever the confidence."""
 
 
 class Online:
@@ -44,15 +49,16 @@ class Online:
         """How answers are found in texts."""
         return answer_rule(self.model.answer)
 
-    def __call__(self, candidates: Candidates, abstain_below: float | None = None) -> Chosen:
+    def __call__(self, candidates: Candidates, abstain: float | Abstention = 0.0) -> Chosen:
         """What the model chooses."""
-        _check(candidates, abstain_below)
+        _check(candidates)
+        rule = abstain if isinstance(abstain, Abstention) else abstain_below(abstain)
         if not len(candidates):
-            return Chosen(None, "", None, abstain_below is not None)
+            return Chosen(None, "", None, abstained=rule != ALWAYS)
         found = self._chosen(candidates)
-        if abstain_below is None or found.confidence >= abstain_below:
+        if rule == ALWAYS or rule.answers(np.array(found.probability), np.array(found.confidence)):
             return found
-        return Chosen(found.index, found.text, found.score, abstained=True, sure=partial(float, found.confidence))
+        return replace(found, abstained=True)
 
     def _chosen(self, candidates: Candidates) -> Chosen:
         decide, texts = ONLINE.get(self.kind), [candidate.get("text") for candidate in candidates]
@@ -66,7 +72,7 @@ class Online:
         """As all lists are chosen from, with a corpus of one."""
         found = choose(self.model, lists_of_one(candidates), self.decision)
         index = int(found.chosen[0])
-        return Chosen(index, found.texts[0], float(found.scores()[index]), sure=partial(_first_confidence, found))
+        return Chosen(index, found.texts[0], float(found.scores()[index]), sure=partial(_first_sure, found))
 
 
 class _One:
@@ -109,16 +115,21 @@ class _One:
         return [answer or "" for answer in given] if any(answer is not None for answer in given) else None
 
 
-def _sure(one: _One, index: int) -> float:
-    if one.online.kind in NO_MODEL:
-        found = shares(None, one.online.decision, one.plain_votes, np.zeros(len(one.texts)), one.offsets)
+def _sure(one: _One, index: int) -> tuple[float, float]:
+    """The raw and the calibrated probability of a hypothesis."""
+    online = one.online
+    if online.kind in NO_MODEL:
+        found = shares(None, online.decision, one.plain_votes, np.zeros(len(one.texts)), one.offsets)
     else:
-        found = shares(one.online.model, one.online.decision, one.votes, one.scores, one.offsets)
-    return float(found[index])
+        found = shares(online.model, online.decision, one.votes, one.scores, one.offsets)
+    known = online.model.calibration
+    if known is None or not known.covers(online.decision):
+        return float(found[index]), float(found[index])
+    return float(found[index]), float(known.calibrated(found[index : index + 1])[0])
 
 
-def _first_confidence(found: Any) -> float:
-    return float(found.confidence[0])
+def _first_sure(found: Choice) -> tuple[float, float]:
+    return float(found.probability[0]), float(found.confidence[0])
 
 
 # decisions of one list ------------------------------------------------------------------------------------------
@@ -160,12 +171,10 @@ def _options(decision: Mapping[str, Any]) -> dict[str, Any]:
     return known | {name: value for name, value in decision.items() if name != "kind"}
 
 
-def _check(candidates: Any, abstain_below: Any) -> None:
+def _check(candidates: Any) -> None:
     if isinstance(candidates, str | Mapping) or not hasattr(candidates, "__len__"):
         what = "must be a list of dictionaries, one a hypothesis"
         raise ParameterError(f"'candidates' of choose {what}, got {type(candidates).__name__}")
     for number, candidate in enumerate(candidates):
         if type(candidate) is not dict:
             need_kind("choose", f"candidates[{number}]", candidate, Mapping)
-    if abstain_below is not None and not 0 <= abstain_below <= 1:
-        raise ParameterError(f"'abstain_below' of choose must be between 0 and 1, got {shown(abstain_below)}")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher, get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -26,17 +24,16 @@ from nbest.corpus.contract import C, Corpus
 from nbest.features import COMPARING, RESTRICTED, apply_recipes, restrict_recipes
 from nbest.features.paths import stored
 from nbest.features.recipes import carries
+from nbest.model.abstention import Abstention
 from nbest.model.arrays import detach, pack_arrays, pack_weights
 from nbest.model.confidence import Confidence, confidence_of
 from nbest.model.files import reading, save_model
+from nbest.model.names import misspelt, not_sparse, they_have
 from nbest.model.online import CHOOSERS, Candidates, Chosen
 
 MODEL_FORMAT = "nbest-model/1"
 _MANY = 10_000  # sparse weights from which they are kept as arrays
 KERNEL = 1 << 20  # features from which a kernel weighs them
-_ALIKE = 0.75  # share of letters from which two names may be one, misspelt
-_SEPARATOR = re.compile(r"[_:=~|/ ]")  # ends the kind of a sparse feature: pp_a, 2:a b
-_DIGITS = re.compile(r"[0-9]+")
 _LARGEST = 1e300  # sum of the sizes of all edge scores; sums over derivations must not overflow either
 
 
@@ -150,16 +147,16 @@ class LogLinear:
     def _order(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.weights if self.dense is None else self.dense)}
 
-    def choose(self, candidates: Candidates, *, abstain_below: float | None = None) -> Chosen:
+    def choose(self, candidates: Candidates, *, abstain: float | Abstention = 0.0) -> Chosen:
         """The best hypothesis of one list, by the model's decision: in microseconds, without anything compiled.
 
             model.choose([{"text": "4", "features": {"logprob": -0.5}}, {"text": "5", "features": {"logprob": -2.0}}])
 
         Hypotheses are those of our JSON lines ("text", "features", "sparse", "answer"); without "features", the numbers
-        beside the text are. `abstained` says that the confidence is below `abstain_below`. Models that add features,
-        and decisions that compare whole texts (mbr, consensus), go the way of `nbest.choose` with lists of one segment.
+        beside the text are. `abstained` says that the confidence is less than `abstain`. Models that add features, and
+        decisions that compare whole texts (mbr, consensus), go the way of `nbest.choose` with lists of one segment.
         """
-        return self._chooser(candidates, abstain_below)
+        return self._chooser(candidates, abstain)
 
     @cached_property
     def _chooser(self) -> Callable[..., Chosen]:
@@ -174,7 +171,7 @@ class LogLinear:
         if missing:
             raise ParameterError(
                 f"the model has a weight for {missing[0]!r} and these lists do not; "
-                f"{_they_have(corpus.feature_names, missing[0])}"
+                f"{they_have(corpus.feature_names, missing[0])}"
             )
 
     def missing(self, corpus: NBest) -> list[str]:
@@ -185,7 +182,7 @@ class LogLinear:
             known = set(corpus.sparse_names)
             missing = [name for name in missing if name not in known]
             if self.dense is None:
-                missing = _not_sparse(missing, corpus, self.weights)
+                missing = not_sparse(missing, corpus, self.weights)
         return missing
 
     def _absent(self, forests: Corpus) -> list[str]:
@@ -201,7 +198,7 @@ class LogLinear:
         if refused:
             raise ParameterError(
                 f"the model has a weight for {refused[0]!r} and the forests do not; "
-                f"{_they_have(forests.feature_names, refused[0])}"
+                f"{they_have(forests.feature_names, refused[0])}"
             )
         return missing
 
@@ -276,27 +273,6 @@ class LogLinear:
         return (dense, many) if len(many) > _MANY else (dense | many, {})
 
 
-def _they_have(names: Sequence[str], name: str) -> str:
-    near = get_close_matches(name, names, n=1)
-    return f"they have {', '.join(names) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
-
-
-def misspelt(names: Sequence[str], unused: Sequence[str]) -> list[str]:
-    """The names that look like one of `unused`, features without a weight, written otherwise."""
-    return [name for name in names if any(_alike(name, other) for other in unused)]
-
-
-def _alike(name: str, other: str) -> bool:
-    """LM and LM0 may be one; LM0 and LM1, or pp_a and pp_b, are two features of one kind."""
-    first, second = name.casefold(), other.casefold()
-    if first == second or first[:1] != second[:1] or abs(len(first) - len(second)) > 2:
-        return first == second
-    numbers = [_DIGITS.sub("0", each) for each in (first, second)]
-    if _kind(first) == _kind(second) != "" or numbers[0] == numbers[1]:
-        return False
-    return SequenceMatcher(None, first, second).ratio() >= _ALIKE
-
-
 def added_up(features: Floats, which: Ints, weights: Floats) -> Floats:
     """[H] weights [K] times these columns of features [H, D], added up in this order."""
     scores = np.zeros(len(features))
@@ -324,26 +300,6 @@ def _weighted(corpus: NBest, which: Ints, weights: Floats) -> Floats:
 
     over_ranges(some, offsets, cost=2 * len(which))
     return scores
-
-
-def _not_sparse(names: Sequence[str], corpus: NBest, weights: Mapping[str, float]) -> list[str]:
-    """Names that no feature of the lists has and that are no sparse features which these lists happen to lack.
-
-    Sparse names begin as one of the lists' sparse names does (`2:a b` as `2:c d`), or have a `_` in them, as in Moses,
-    and begin as no dense one does; and they are not a dense feature, which has no weight, misspelt.
-    """
-    if not names:
-        return []
-    sparse, dense = ({_kind(name) for name in known} for known in (corpus.sparse_names, corpus.feature_names))
-    wrong = set(misspelt(names, [name for name in corpus.feature_names if name not in weights]))
-    fitting = {name for name in names if _kind(name) and (_kind(name) in sparse or "_" in name)}
-    return [name for name in names if name in wrong or name not in fitting or _kind(name) in dense - sparse]
-
-
-def _kind(name: str) -> str:
-    """What stands before the first separator; nothing where there is none."""
-    kind, *rest = _SEPARATOR.split(name, maxsplit=1)
-    return kind if rest else ""
 
 
 def _without_columns(recipe: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,11 @@ from nbest.base.registry import Registry
 Candidates = Sequence[Mapping[str, Any]]
 
 
+def _nothing() -> tuple[float, float]:
+    """How sure is what is chosen of nothing."""
+    return 0.0, 0.0
+
+
 @dataclass(frozen=True)
 class Chosen:
     """The hypothesis that is chosen of one list; of an empty one the index and the score are None."""
@@ -20,16 +25,25 @@ class Chosen:
     text: str
     score: float | None
     abstained: bool = False  # whether the confidence is too small to answer
-    sure: Callable[[], float] = field(default=float, repr=False, compare=False)
+    sure: Callable[[], tuple[float, float]] = field(default=_nothing, repr=False, compare=False)
 
     @cached_property
-    def confidence(self) -> float:
-        """The probability of the chosen answer, over those of the list; computed when it is asked for."""
+    def _sure(self) -> tuple[float, float]:
         return self.sure()
+
+    @property
+    def probability(self) -> float:
+        """That of the chosen answer, by the decision's own votes; not calibrated. Computed when it is asked for."""
+        return self._sure[0]
+
+    @property
+    def confidence(self) -> float:
+        """How probably the choice is right, as calibrated on held-out data; else the raw `probability`."""
+        return self._sure[1]
 
 
 CHOOSERS: Registry[Callable[[Any], Callable[..., Chosen]]] = Registry(
     "way to choose of one list", {"online": "online:Online"}, room="nbest.decisions"
 )
-"""What makes a function `(candidates, abstain_below) -> Chosen` of a model. The one name of a room above: decisions
+"""What makes a function `(candidates, abstain) -> Chosen` of a model. The one name of a room above: decisions
 know models, and a model can be asked to choose all the same."""

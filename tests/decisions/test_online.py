@@ -18,6 +18,7 @@ import nbest
 from nbest.base.errors import CapabilityError, FormatError, NbestError, ParameterError
 from nbest.decisions import online
 from nbest.decisions.choose import choose
+from nbest.model.abstention import by_coverage
 from nbest.model.quick import QuickScores
 
 DECISIONS: list[dict[str, Any]] = [
@@ -132,7 +133,7 @@ def test_numbers_beside_the_text_are_features() -> None:
 def test_an_empty_list_has_nothing_to_choose() -> None:
     found = nbest.LogLinear({"a": 1.0}).choose([])
     assert (found.index, found.text, found.score, found.confidence, found.abstained) == (None, "", None, 0.0, False)
-    assert nbest.LogLinear({"a": 1.0}).choose([], abstain_below=0.1).abstained
+    assert nbest.LogLinear({"a": 1.0}).choose([], abstain=0.1).abstained
 
 
 def test_below_a_confidence_it_abstains() -> None:
@@ -140,10 +141,23 @@ def test_below_a_confidence_it_abstains() -> None:
     one = [{"text": text, "a": 0.0} for text in "xxy"]
     sure = model.choose(one)
     assert sure.confidence == pytest.approx(2 / 3)
-    assert not model.choose(one, abstain_below=0.6).abstained
-    unsure = model.choose(one, abstain_below=0.7)
+    assert not model.choose(one, abstain=0.6).abstained
+    unsure = model.choose(one, abstain=0.7)
     assert unsure.abstained
     assert (unsure.index, unsure.confidence) == (sure.index, sure.confidence)
+
+
+def test_confidence_is_calibrated_where_the_model_is() -> None:
+    values = {"kind": "logistic", "slope": 2.0, "offset": 0.5, "floor": 0.01}
+    curve = {"raw": [0.9, 0.5], "kept": [10, 20], "right": [9, 15]}
+    content = {"decision": {"kind": "vote"}, "map": values, "curve": curve, "right": 1.0}
+    model = nbest.LogLinear({"a": 1.0}, decision={"kind": "vote"}, confidence=content)
+    one = [{"text": text, "features": {"a": value}} for text, value in (("x", 0.5), ("y", 0.0))]
+    found, expected = model.choose(one, abstain=by_coverage(model.calibration, 0.5)), batch(model, [one])
+    assert found.probability == expected.probability[0] < found.confidence == expected.confidence[0]
+    assert found.abstained
+    assert not model.choose(one, abstain=by_coverage(model.calibration, 1.0)).abstained
+    assert replace(model, decision={"kind": "1best"}).choose(one).confidence == found.probability
 
 
 @pytest.mark.parametrize("decision", [{"kind": "mbr", "gain": "exact"}, {"kind": "mbr", "gain": "wer"}])
@@ -201,8 +215,8 @@ def test_what_is_wrong_is_said(given_: Any, model: nbest.LogLinear, message: str
 
 
 def test_a_threshold_is_a_probability() -> None:
-    with pytest.raises(NbestError, match="'abstain_below' of choose must be between 0 and 1, got 2"):
-        OF_A.choose([{"text": "x", "a": 1.0}], abstain_below=2)
+    with pytest.raises(NbestError, match="'abstain_below' must be from 0 to 1, got 2"):
+        OF_A.choose([{"text": "x", "a": 1.0}], abstain=2)
 
 
 def test_a_model_that_has_chosen_can_be_copied() -> None:
