@@ -17,6 +17,10 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     mbr takes the hypothesis that is nearest to all others, consensus the one whose n-grams are nearest to those the
     model expects, over the whole list or forest.
 
+    --json tells how sure each choice is: the probability that it is right, where the model was calibrated (nbest
+    calibrate, tune --calibrate), else the share of votes or weight of its answer. --abstain-below, --coverage or --risk
+    leave segments of which it is not sure enough without an answer: an empty line, "index": null in JSON.
+
     [bold]Examples[/bold]
 
       nbest rerank test.nbest --model model.json > out.txt
@@ -30,6 +34,8 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
       nbest rerank test.jsonl --model model.json --decision mbr --gain exact --answer last-number > out.txt
 
       nbest rerank test.jsonl --decision mbr --gain exact --gamma 0 --answer last-number > majority.txt
+
+      nbest rerank test.jsonl --model calibrated.json --risk 0.05 --json > sure.jsonl
 
       nbest rerank kaldi/ --model model.json --ids -o out.tsv && nbest score out.tsv --refs text -m wer
 
@@ -55,11 +61,23 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     evidence: int | None = parameter(None, "Most probable hypotheses mbr measures against (default 100).", least=1)
     order: int | None = parameter(None, "Longest n-grams of consensus (default 4); 1 is word counts.", least=1)
     k: int = parameter(1000, "From a forest: mbr and consensus choose among its k best strings.", least=1)
+    abstain_below: float | None = parameter(
+        None, "Give no answer where the confidence is below this.", least=0.0, most=1.0
+    )
+    coverage: float | None = parameter(
+        None, "Answer this share of the segments, the surest, by the calibration of the model.", least=0.0, most=1.0
+    )
+    risk: float | None = parameter(
+        None, "Answer as many as may be with at most this share of wrong answers, by the same.", least=0.0, most=1.0
+    )
+    delta: float | None = parameter(
+        None, "How often the bound of --risk may fail, by the draw of held-out segments (default 0.1).", least=0.0
+    )
     output: str = parameter("-", "Chosen texts, one a line; - is stdout.", flags=("--output", "-o"))
     ids: bool = parameter(False, "Write id TAB text, which nbest score matches by id.")
     as_json: bool = parameter(
         False,
-        "A JSON object a line: id, text, index, score; gain and group where the lists have them.",
+        "A JSON object a line: id, text, index, score, confidence; gain and group where the lists have them.",
         flags=("--json",),
     )
 

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
+import numpy as np
+
 from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
 from nbest.base.files import replacing
+from nbest.base.types import Bools
+from nbest.cli.abstaining import abstention_of
 from nbest.cli.console import Console, Pace
 from nbest.cli.further import named_numbers, refuse_rest, separate, take
 from nbest.cli.loading import answered, files_of_options, over_blocks, source_of
@@ -24,6 +28,7 @@ from nbest.decisions.choose import Choice, choose, decision_of
 from nbest.decisions.mbr import gain_of
 from nbest.metrics import make_metric
 from nbest.metrics.normalise import OfTexts
+from nbest.model.abstention import Abstention
 from nbest.model.blocks import BlockNames
 from nbest.model.loglinear import LogLinear, load
 
@@ -41,9 +46,10 @@ def run(call: Rerank) -> None:
     look_up(DECISIONS, call.decision or "1best", "decision")
     model = _model(call)
     decision = _decision(call, model, further)
+    abstention = abstention_of(call, model, decision, console)
     with console.progress("deciding") as update:
         pace = Pace(update)
-        reranking = _Reranking(call, model, decision, console=console, pace=pace)
+        reranking = _Reranking(call, model, decision, abstention, console=console, pace=pace)
         source = source_of(call, paths)
         over_blocks(source, console, reranking.lists, whole=reranking.whole, progress=pace.read)
 
@@ -55,13 +61,14 @@ class _Reranking:
     call: Rerank
     model: LogLinear
     decision: dict[str, Any]
+    abstention: Abstention | None
     console: Console
     pace: Pace
 
     def lists(self, blocks: Iterable[NBest]) -> None:
         """Of lists, block by block."""
         names = BlockNames()
-        with _Lines(self.call) as lines:
+        with _Lines(self.call, self.abstention) as lines:
             for number, block in enumerate(blocks):
                 if number == 0:
                     self._say_unused(block)
@@ -73,7 +80,7 @@ class _Reranking:
     def whole(self, corpus: Corpus) -> None:
         """Of forests, or of several lists together."""
         self._say_unused(corpus)
-        with _Lines(self.call) as lines:
+        with _Lines(self.call, self.abstention) as lines:
             lines.add(self._chosen(answered(corpus, self.call.answer)))
             lines.write(self.console)
 
@@ -143,9 +150,12 @@ class _Lines:
     """What is chosen, a line a segment, kept until all is chosen."""
 
     call: Rerank
+    abstention: Abstention | None = None
     file: IO[bytes] = field(default_factory=lambda: SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115
     segments: SegmentNumbers = field(default_factory=SegmentNumbers)
+    count: int = 0
     empty: int = 0
+    abstained: int = 0
     broken: int = 0  # texts that had line breaks
 
     def __enter__(self) -> _Lines:
@@ -157,10 +167,16 @@ class _Lines:
     def add(self, found: Choice) -> None:
         """The lines of a block."""
         ids, texts = found.lists.ids, found.texts
+        self.count += len(ids)
         self.empty += int((found.chosen < 0).sum())
+        abstained = None if self.abstention is None else ~self.abstention.answers(found.probability, found.confidence)
+        if abstained is not None:
+            abstained &= found.chosen >= 0
+            self.abstained += int(abstained.sum())
+            texts = ["" if without else text for without, text in zip(abstained, texts, strict=True)]
         self.segments.add(ids)
         if self.call.as_json:
-            texts = _json_lines(found, texts)
+            texts = _json_lines(found, texts, abstained)
         else:
             flat = [" ".join(text.splitlines()) for text in texts]
             self.broken += sum(one != other for one, other in zip(flat, texts, strict=True))
@@ -178,6 +194,9 @@ class _Lines:
         if self.empty and not self.call.as_json:
             nothing = f"{self.empty} segments have nothing to choose from, and their lines are empty"
             console.warn(f"{path}: {nothing}; {_EMPTY}")
+        if self.abstention is not None:
+            how = "" if self.call.as_json else f"; their lines are empty ({_EMPTY})"
+            console.say(f"{path}: no answer to {self.abstained} of {self.count} segments{how}")
         if self.broken:
             console.warn(f"{path}: line breaks in {self.broken} chosen texts are written as blanks; --json keeps them")
         gaps: Iterator[int] = iter(())
@@ -213,8 +232,18 @@ class _Lines:
             before = number
 
 
-def _json_lines(found: Choice, texts: list[str]) -> list[str]:
-    corpus, choice, scores = found.lists, found.chosen, found.scores()
+def _sure(found: Choice) -> list[float | None]:
+    """The confidence of each choice; null where answers, which the model compared, are not known."""
+    try:
+        return found.confidence.tolist()
+    except CapabilityError:
+        return [None] * len(found.chosen)
+
+
+def _json_lines(found: Choice, texts: list[str], abstained: Bools | None) -> list[str]:
+    """A row a segment; of one without an answer the index is null, as where there is nothing to choose from."""
+    corpus, scores = found.lists, found.scores()
+    choice = found.chosen if abstained is None else np.where(abstained, -1, found.chosen)
     rows: list[dict[str, Any]] = [
         {
             "id": name,
@@ -224,6 +253,10 @@ def _json_lines(found: Choice, texts: list[str]) -> list[str]:
         }
         for name, text, h, low in zip(corpus.ids, texts, choice, corpus.offsets[:-1], strict=True)
     ]
+    for row, sure in zip(rows, _sure(found), strict=True):
+        row |= {"confidence": sure, "calibrated": found.calibration is not None}
+    for row, without in zip(rows, () if abstained is None else abstained.tolist(), strict=abstained is not None):
+        row["abstained"] = without
     if corpus.gains is not None:
         for row, h in zip(rows, choice, strict=True):
             row["gain"] = float(corpus.gains[h]) if h >= 0 else None

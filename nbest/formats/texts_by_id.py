@@ -10,7 +10,8 @@ from typing import Any
 from nbest.base.errors import FormatError
 from nbest.formats.json_text import loads, need, need_number
 
-_KEYS = {"id", "text", "index", "score", "gain", "group"}  # what `nbest rerank --json` writes
+_KEYS = {"id", "text", "index", "score", "gain", "group", "confidence", "calibrated", "abstained"}
+"""What `nbest rerank --json` writes."""
 _BLANK = re.compile(r"[ \t]")
 
 

@@ -85,7 +85,8 @@ def test_choices_carry_gains_and_groups(folder) -> None:
     assert [row["gain"] for row in found] == [lists.gains[4 * i + row["index"]] for i, row in enumerate(found)]
     assert [row["group"] for row in found] == list(lists.groups or ())
     write("bare.jsonl", [{"id": "s", "hypotheses": [{"text": "x", "features": {"a": 1}}]}])
-    assert chosen("out", "--weights", "a=1", lists="bare.jsonl")[0].keys() == {"id", "text", "index", "score"}
+    keys = {"id", "text", "index", "score", "confidence", "calibrated"}
+    assert chosen("out", "--weights", "a=1", lists="bare.jsonl")[0].keys() == keys
 
 
 def test_choices_are_compared_by_gains_and_groups(folder, capsys) -> None:

@@ -1,0 +1,65 @@
+"""When `nbest rerank` does not answer: its options for it, as a threshold on confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.cli.console import Console
+from nbest.cli.rerank import Rerank
+from nbest.model.abstention import DELTA, Abstention, abstain_below, by_coverage, by_risk
+from nbest.model.confidence import Confidence
+from nbest.model.loglinear import LogLinear
+
+_HOW = "nbest calibrate HELDOUT --model MODEL --metric METRIC -o OUT learns it from held-out lists"
+
+
+def abstention_of(
+    call: Rerank, model: LogLinear | None, decision: Mapping[str, Any], console: Console
+) -> Abstention | None:
+    """The threshold that the options ask for, with a message of what it promises; None where all is answered."""
+    given = {"--abstain-below": call.abstain_below, "--coverage": call.coverage, "--risk": call.risk}
+    said = [name for name, value in given.items() if value is not None]
+    if len(said) > 1:
+        raise ParameterError(f"{' and '.join(said)} both say when to abstain; give one of them")
+    if call.delta is not None and call.risk is None:
+        raise ParameterError("--delta is how often the bound of --risk may fail; give --risk, too")
+    if said or call.as_json:
+        _say_uncalibrated(model, decision, console)
+    if call.abstain_below is not None:
+        return abstain_below(call.abstain_below)
+    if not said:
+        return None
+    known = _known(model, decision, said[0])
+    if call.coverage is not None:
+        found = by_coverage(known, call.coverage)
+    else:
+        assert call.risk is not None
+        found = by_risk(known, call.risk, DELTA if call.delta is None else call.delta)
+    console.say(found.said)
+    return found
+
+
+def _known(model: LogLinear | None, decision: Mapping[str, Any], option: str) -> Confidence:
+    known = None if model is None else model.calibration
+    if known is None:
+        raise CapabilityError(f"{option} needs a model that knows how sure its choices are, and this does not; {_HOW}")
+    if not known.covers(decision):
+        raise CapabilityError(
+            f"{option} needs a model that knows how sure choices by this decision are; it knows of "
+            f"{_words(known.decision)}, not of {_words(decision)}; {_HOW.replace('-o', '--decision DECISION -o')}"
+        )
+    return known
+
+
+def _say_uncalibrated(model: LogLinear | None, decision: Mapping[str, Any], console: Console) -> None:
+    known = None if model is None else model.calibration
+    if known is None or not known.covers(decision):
+        by = "" if known is None else f" by {_words(decision)}"
+        console.say(f"the confidence of choices{by} is a share of votes or weight, not calibrated; {_HOW}")
+
+
+def _words(decision: Mapping[str, Any]) -> str:
+    options = [f"--{name} {value}" for name, value in decision.items() if name != "kind"]
+    return " ".join([f"--decision {decision['kind']}", *options])
