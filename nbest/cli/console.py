@@ -23,11 +23,14 @@ _BETWEEN = 10.0  # seconds between lines of progress where stderr is no terminal
 
 
 class Console:
-    """Says things on stderr unless quiet. Tables are plain text when stderr is not a terminal."""
+    """Says things on stderr unless quiet, also that kernels are compiled where they may be (`compiling`).
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    Tables are plain text when stderr is not a terminal.
+    """
+
+    def __init__(self, *, quiet: bool = False, compiling: bool = True) -> None:
         self.quiet = quiet
-        if not quiet:
+        if compiling and not quiet:
             _announce_compilation()
 
     def say(self, message: str) -> None:

@@ -13,11 +13,11 @@ from nbest.base.parameters import Parameter, keywords_of, parameters_of
 from nbest.cli.commands import flags_of
 
 
-def separate(words: list[str]) -> tuple[list[str], dict[str, str]]:
+def separate(words: list[str], *, needed: bool = True) -> tuple[list[str], dict[str, str]]:
     """Paths, and options that the command itself does not know: `--name value`, `--name=value`, `--name` (true).
 
     The command's own options are gone already; what is left of the line is in `words`, in its order.
-    A bare flag must stand before another option or at the end.
+    A bare flag must stand before another option or at the end. Where paths are `needed`, one must be there.
     """
     paths: list[str] = []
     given: dict[str, str] = {}
@@ -38,7 +38,7 @@ def separate(words: list[str]) -> tuple[list[str], dict[str, str]]:
         if key in given:
             raise ParameterError(f"option --{name} is given twice")
         given[key] = value
-    if not paths:
+    if needed and not paths:
         raise ParameterError("no file is named; see --help")
     return paths, given
 

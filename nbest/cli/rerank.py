@@ -37,12 +37,14 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
 
       nbest rerank test.jsonl --model calibrated.json --risk 0.05 --json > sure.jsonl
 
+      echo '{"candidates": [{"text": "4", "logprob": -1.5}, ...]}' | nbest rerank --stream --model model.json
+
       nbest rerank kaldi/ --model model.json --ids -o out.tsv && nbest score out.tsv --refs text -m wer
 
       nbest rerank lattices/ --model model.json --decision consensus > out.txt
     """
 
-    test: list[str] = parameter(..., c.LISTS, flags=("test",))
+    test: list[str] = parameter((), c.LISTS, flags=("test",))  # type: ignore[arg-type]
     model: str | None = parameter(None, "Model of nbest tune, or a Moses weight file; not for first.")
     weights: str | None = parameter(None, "Instead of a model: NAME=VALUE,NAME=VALUE; NAME=1 is one score alone.")
     lm: list[str] | None = parameter(None, "Language model of the model's features, if not in its folder; repeat.")
@@ -73,6 +75,9 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     delta: float | None = parameter(
         None, "How often the bound of --risk may fail, by the draw of held-out segments (default 0.1).", least=0.0
     )
+    stream: bool = parameter(
+        False, "Answer lists that come on stdin, one a line of JSON, one by one, as --json does; for services."
+    )
     output: str = parameter("-", "Chosen texts, one a line; - is stdout.", flags=("--output", "-o"))
     ids: bool = parameter(False, "Write id TAB text, which nbest score matches by id.")
     as_json: bool = parameter(
@@ -83,6 +88,8 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
 
     def run(self) -> None:
         """Read, choose, write."""
-        from nbest.cli.reranking import run
-
+        if self.stream:
+            from nbest.cli.streaming import run
+        else:
+            from nbest.cli.reranking import run
         run(self)

@@ -15,22 +15,19 @@ from nbest.base.files import replacing
 from nbest.base.types import Bools
 from nbest.cli.abstaining import abstention_of
 from nbest.cli.console import Console, Pace
-from nbest.cli.further import named_numbers, refuse_rest, separate, take
+from nbest.cli.deciding import decision_said, model_of
+from nbest.cli.further import separate
 from nbest.cli.loading import answered, files_of_options, over_blocks, source_of
 from nbest.cli.rerank import Rerank
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus
-from nbest.corpus.metric import Metric
 from nbest.corpus.order import SegmentNumbers, first_number, gaps
-from nbest.decisions import BY_METRIC, DECISIONS, needs_model, takes
-from nbest.decisions.choose import Choice, choose, decision_of
-from nbest.decisions.mbr import gain_of
-from nbest.metrics import make_metric
-from nbest.metrics.normalise import OfTexts
+from nbest.decisions import DECISIONS
+from nbest.decisions.choose import Choice, choose
 from nbest.model.abstention import Abstention
 from nbest.model.blocks import BlockNames
-from nbest.model.loglinear import LogLinear, load
+from nbest.model.loglinear import LogLinear
 
 _IN_MEMORY = 2**26  # bytes of chosen lines that are kept in memory; more go to a temporary file
 
@@ -38,14 +35,14 @@ _IN_MEMORY = 2**26  # bytes of chosen lines that are kept in memory; more go to 
 def run(call: Rerank) -> None:
     """Read, choose, write."""
     console = Console(quiet=call.quiet)
-    paths, further = separate(call.test)
+    paths, further = separate(list(call.test))
     call = replace(call, test=paths)
     if call.model == "-" and "-" in call.test:
         raise ParameterError("only one input can come from standard input (-)")
     refuse_overwriting([call.output], [call.test, call.model, call.lm, files_of_options(call.option)])
     look_up(DECISIONS, call.decision or "1best", "decision")
-    model = _model(call)
-    decision = _decision(call, model, further)
+    model = model_of(call)
+    decision = decision_said(call, model, further)
     abstention = abstention_of(call, model, decision, console)
     with console.progress("deciding") as update:
         pace = Pace(update)
@@ -95,51 +92,6 @@ class _Reranking:
             return choose(self.model, corpus, self.decision, k=self.call.k, progress=tell)
         except CapabilityError as error:
             raise CapabilityError(f"{self.call.test[0]}: {error}") from None
-
-
-def _model(call: Rerank) -> LogLinear:
-    """The model, or one of weights that are said; none is needed where scores do not count."""
-    if call.model is not None and call.weights is not None:
-        raise ParameterError("--model and --weights both say what to choose by; leave one of them out")
-    if call.weights is not None:
-        return LogLinear(named_numbers("--weights", call.weights))
-    if call.model is not None:
-        return load(call.model, call.lm or ())
-    name = call.decision or "1best"
-    if needs_model(name) and not (takes(name, "gamma") and call.gamma == 0.0):
-        raise ParameterError(f"nbest rerank --decision {name} needs --model FILE, or --weights NAME=VALUE,NAME=VALUE")
-    return LogLinear({})
-
-
-def _decision(call: Rerank, model: LogLinear, further: dict[str, str]) -> dict[str, Any]:
-    """The decision that is said, or the model's, with the options that are said; takes those of its own alone."""
-    own = decision_of(model, call.decision)
-    if further:
-        function = DECISIONS[own["kind"]]
-        own |= take(function, further)
-        refuse_rest(further, function, own=Rerank)
-    given = {"gain": call.gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
-    for name, value in given.items():
-        if value is not None and not takes(own["kind"], name):
-            wanted = " or ".join(each for each in DECISIONS if takes(each, name))
-            raise ParameterError(f"--{name} is for --decision {wanted}, not for {own['kind']}")
-    own |= {name: value for name, value in given.items() if value is not None}
-    if call.answer is not None and own["kind"] == "consensus":
-        raise ParameterError("--answer is not for consensus, which compares n-grams of texts; use mbr --gain exact")
-    if call.normalize is not None:
-        own["gain"] = _normalised(own, model, call.normalize)
-    return own
-
-
-def _normalised(decision: dict[str, Any], model: LogLinear, how: str) -> Metric:
-    """What a decision measures, with texts normalised first."""
-    if not takes(decision["kind"], "gain"):
-        raise ParameterError(f"--normalize is for --decision mbr or consensus, not for {decision['kind']}")
-    gain = decision.get("gain", gain_of(model) if decision["kind"] in BY_METRIC else "bleu")
-    metric = make_metric(gain) if isinstance(gain, str) else gain
-    if not isinstance(metric, OfTexts):
-        raise ParameterError(f"metric {metric.name} has no --normalize")
-    return replace(metric, normalize=how)  # type: ignore[return-value]
 
 
 _EMPTY = "nbest score counts an empty line as an empty output, inspect, tune and compare leave such segments out"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from nbest.decisions.arguments import check_arguments, checked_gamma
 from nbest.decisions.shards import chosen
 from nbest.model.loglinear import LogLinear
 
-Pool = Literal["posteriors", "scores"]
 POOLS = ("posteriors", "scores")
 
 
@@ -25,7 +23,7 @@ def vote(
     model: LogLinear | None,
     corpus: NBest,
     *,
-    pool: Pool = "posteriors",
+    pool: str = "posteriors",
     gamma: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ints:
@@ -43,7 +41,7 @@ def vote(
     return chosen(partial(_voted, model, pool, gamma), corpus)
 
 
-def _voted(model: LogLinear | None, pool: Pool, gamma: float | None, part: NBest) -> Ints:
+def _voted(model: LogLinear | None, pool: str, gamma: float | None, part: NBest) -> Ints:
     lists = part if model is None else model.answered(part)
     scores = np.zeros(lists.hypotheses) if model is None else model.scores(lists)
     votes = ballot(lists)
@@ -56,7 +54,7 @@ def weighing(model: LogLinear | None, gamma: float | None) -> float:
     return 0.0 if model is None or not model.weights else checked_gamma("vote", 1.0 if gamma is None else gamma, model)
 
 
-def answer_weights(votes: Ballot, scores: Floats, offsets: Ints, *, pool: Pool, gamma: float) -> Floats:
+def answer_weights(votes: Ballot, scores: Floats, offsets: Ints, *, pool: str, gamma: float) -> Floats:
     """[A] logarithms of what each answer weighs, by the scores [H] of its voters; not normalised."""
     if pool not in POOLS:
         raise ParameterError(f"'pool' of vote must be {' or '.join(POOLS)}, got {pool!r}")

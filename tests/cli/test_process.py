@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,8 +38,10 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 )
 def test_the_help_of_an_argument_says_that_it_takes_several(command: str) -> None:
     """`dev...` among the arguments, as in the line of the usage."""
-    name = nbest(*command.split(), "--help").stdout.decode().partition("{")[2].partition("}...")[0]
-    assert f" {name}... " in nbest(*command.split(), "--help").stdout.decode()
+    said = nbest(*command.split(), "--help").stdout.decode()
+    name = re.search(r"[{\[](\w+)[}\]]\.\.\.", said)
+    assert name is not None
+    assert f" {name[1]}... " in said
 
 
 def test_the_help_of_a_system_says_what_is_too_large() -> None:
