@@ -183,7 +183,7 @@ class _Call:
 
     def _methods(self) -> list[type]:
         """The methods that take the further options."""
-        return [look_up(TRAINERS, name, "method") for name in self._method_names()]
+        return [look_up(TRAINERS, name.partition("/")[0], "method") for name in self._method_names()]
 
     def _method_names(self) -> list[str]:
         of = next(each.how.of for each in self.keywords if isinstance(each.how, FurtherSettings))

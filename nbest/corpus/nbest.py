@@ -226,11 +226,12 @@ class NBest(Container):
 
     # parts -------------------------------------------------------------------------------------------------
 
-    def select(self, chosen: Ints | Sequence[int]) -> NBest:
-        """The segments with these numbers, in this order."""
+    def select(self, chosen: Ints | Sequence[int], ids: Sequence[str] | None = None) -> NBest:
+        """The segments with these numbers, in this order; under other `ids` one may be there more than once."""
         chosen = np.asarray(chosen, np.int64)
         rows, offsets = segments.rows_of(self.offsets, chosen)
-        return replace(self, **self._rows(rows, offsets), **self.of_segments(chosen))
+        named = {} if ids is None else {"ids": tuple(ids)}
+        return replace(self, **self._rows(rows, offsets), **{**self.of_segments(chosen), **named})
 
     def between(self, low: int, high: int) -> NBest:
         """The segments from `low` to before `high`; their arrays are views of these."""
@@ -269,9 +270,12 @@ class NBest(Container):
 
     # columns -----------------------------------------------------------------------------------------------
 
-    def without_sparse(self) -> NBest:
-        """The same lists with their dense features only."""
-        return self if self.sparse is None else replace(self, sparse=None, sparse_names=())
+    def without_sparse(self, names: Sequence[str] | None = None) -> NBest:
+        """The same lists without these sparse features, or with their dense ones only."""
+        if self.sparse is None or names is None:
+            return self if self.sparse is None else replace(self, sparse=None, sparse_names=())
+        kept = [at for at, name in enumerate(self.sparse_names) if name not in set(names)]
+        return replace(self, sparse=self.sparse[:, kept], sparse_names=tuple(self.sparse_names[at] for at in kept))
 
     def with_sparse(self, names: Sequence[str], columns: csr_array) -> NBest:
         """The same lists with further sparse columns [H, len(names)]."""

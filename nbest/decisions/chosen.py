@@ -58,7 +58,7 @@ def chosen_totals(part: Corpus, model: LogLinear) -> Floats:
 
 @chosen_totals.register(NBest)
 def _(part: NBest, model: LogLinear) -> Floats:
-    return part.totals(decided(model, part))
+    return part.totals(choice_of(model, part))
 
 
 @chosen_totals.register(Forests)
@@ -67,7 +67,7 @@ def _(part: Forests, model: LogLinear) -> Floats:
     return lists.totals(first(None, lists))
 
 
-def decided(model: LogLinear, lists: NBest) -> Ints:
+def choice_of(model: LogLinear, lists: NBest) -> Ints:
     """[N] what a model chooses of lists by its own decision, which is 1best where it has none."""
     if not model.decision:
         return model.predict(lists)

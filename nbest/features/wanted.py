@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbest.base.errors import ParameterError, look_up
-from nbest.corpus.contract import C
+from nbest.corpus.contract import C, need_lists
 from nbest.features import FEATURES, FITTED, apply_recipes
 from nbest.features.options import is_text
 
@@ -62,8 +62,12 @@ def columns(
     if only is not None:
         corpus = corpus.only_features(names_in(only))
     dropped = names_in(drop)
+    sparse = set(dropped).intersection(corpus.sparse_names)
     for name in dropped:
-        corpus.column(name)
+        if name not in sparse:
+            corpus.column(name)
+    if sparse:
+        corpus = need_lists(corpus, "only lists have sparse features").without_sparse(dropped)  # type: ignore[assignment]
     return corpus.without_features(dropped) if dropped else corpus
 
 

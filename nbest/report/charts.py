@@ -51,6 +51,10 @@ class Panel(Protocol):
         """Ticks of its own, if any, and whether the axis is logarithmic."""
         ...
 
+    def y_axis(self) -> Ticks | None:
+        """Ticks of its own, if any."""
+        ...
+
     def keys(self) -> list[Key]: ...
 
     def room(self) -> float:
@@ -99,6 +103,10 @@ class LineChart:
     def x_axis(self) -> tuple[Ticks | None, bool]:
         """As given."""
         return self.x_ticks, self.log
+
+    def y_axis(self) -> Ticks | None:
+        """Round ticks."""
+        return None
 
     def keys(self) -> list[Key]:
         """One entry a named series."""
@@ -174,6 +182,10 @@ class HeatMap:
     def x_axis(self) -> tuple[Ticks | None, bool]:
         """Round ticks."""
         return None, False
+
+    def y_axis(self) -> Ticks | None:
+        """Round ticks."""
+        return None
 
     def keys(self) -> list[Key]:
         """The marks."""
@@ -254,6 +266,11 @@ class Histogram:
         """Round ticks."""
         return None, False
 
+    def y_axis(self) -> Ticks | None:
+        """Whole numbers."""
+        _, _, low, high = self.extent()
+        return ticks(low, high, 6, whole=True)
+
     def keys(self) -> list[Key]:
         """One box a series."""
         return [Key(name, colour, "box") for name, _, colour in self.groups if name]
@@ -271,6 +288,47 @@ class Histogram:
                 if count:
                     left = x(low) + width * (number + 0.05 * shown)
                     canvas.rect(left, y(count), width, y.start - y(count), colour)
+
+
+@dataclass(frozen=True)
+class DotChart:
+    """Named values one below the other, each with its interval; `rule` is a vertical line to compare with."""
+
+    dots: Sequence[tuple[str, float, float, float, str]]  # name, value, lower and upper end, colour
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    rule: float | None = None
+
+    def extent(self) -> tuple[float, float, float, float]:
+        """All intervals, with a margin."""
+        values = [end for _, value, low, high, _ in self.dots for end in (value, low, high)]
+        values += [] if self.rule is None else [self.rule]
+        return *padded(min(values), max(values)), -0.6, len(self.dots) - 0.4
+
+    def x_axis(self) -> tuple[Ticks | None, bool]:
+        """Round ticks."""
+        return None, False
+
+    def y_axis(self) -> Ticks | None:
+        """The names, the first on top."""
+        return [(float(at), name) for at, (name, *_) in zip(range(len(self.dots))[::-1], self.dots, strict=True)]
+
+    def keys(self) -> list[Key]:
+        """Names stand at the axis."""
+        return []
+
+    def room(self) -> float:
+        """Nothing stands beside the plot."""
+        return 0.0
+
+    def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None:
+        """The rule, then intervals with their dots."""
+        if self.rule is not None:
+            canvas.line(x(self.rule), y.start, x(self.rule), y.end, PALE, stroke_dasharray="3 3")
+        for at, (_, value, low, high, colour) in zip(range(len(self.dots))[::-1], self.dots, strict=True):
+            canvas.line(x(low), y(at), x(high), y(at), colour, stroke_width=2.0)
+            canvas.element("circle", cx=x(value), cy=y(at), r=3.4, fill=colour)
 
 
 def mark(canvas: Canvas, x: float, y: float, shape: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nbest.report.charts import DASHES, HeatMap, Histogram, Key, Panel, Ticks, mark
+from nbest.report.charts import DASHES, HeatMap, Key, Panel, Ticks, mark
 from nbest.report.svg import GRID, INK, PALE, Canvas, Scale, shorten, text_width, ticks
 
 _HEAD, _FOOT, _EDGE = 24.0, 50.0, 24.0  # room for a panel's title, its x axis, the right margin
@@ -85,7 +85,8 @@ def _x_ticks(x: Scale, own: Ticks | None) -> list[tuple[float, str]]:
 
 
 def _y_ticks(y: Scale, panel: Panel) -> list[tuple[float, str]]:
-    return ticks(y.low, y.high, _count(y.start - y.end, 44), whole=isinstance(panel, Histogram))
+    own = panel.y_axis()
+    return ticks(y.low, y.high, _count(y.start - y.end, 44)) if own is None else list(own)
 
 
 def _grid(canvas: Canvas, x: Scale, y: Scale, own: Ticks | None, panel: Panel) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ConvergenceWarning
 from nbest.corpus import NBest
 from nbest.corpus.metric import Metric
-from nbest.decisions.chosen import decided
+from nbest.decisions.chosen import choice_of
 from nbest.features import within_scale
 from nbest.model.loglinear import load
 from nbest.testing.corpora import in_other_order, snapshot, toy_lists, with_scaled
@@ -103,7 +103,7 @@ def _check_scores(make: Make, corpus: NBest) -> None:
     heldout = toy_lists(99, metric=corpus.metric)
     model = make().fit(corpus, heldout=heldout)
     for name, lists in (("dev", corpus), ("heldout", heldout)):
-        score = lists.score(decided(model, lists))
+        score = lists.score(choice_of(model, lists))
         kept = model.scores_.get(name)
         assert kept == score, f"the model must keep its {name} score {score}, got {kept}"
     assert "heldout" not in make().fit(corpus).scores_, "a held-out score without held-out lists"

@@ -32,11 +32,13 @@ ARGUMENTS = {
     "budget": ("--model", "model.json", "--at", "0.8,0.9", "--orders", "2", "--samples", "50"),
     "consensus": ("--feature", "lm", "--model", "model.json", "--points", "5", "--range", "-1,2"),
     "curve": ("--feature", "lm,am", "--model", "model.json", "--sizes", "1,2,5", "--orders", "2", "--samples", "50"),
+    "ladder": ("--methods", "likelihood,likelihood/mbr", "--folds", "2", "--samples", "50", "--variance", "0.5"),
     "learning": ("--methods", "likelihood,mert", "--sizes", "15,30", "--repeats", "2", "--restarts", "2"),
     "path": ("--metric", "bleu", "--k", "5", "--rounds", "3"),
     "settings": ("--method", "likelihood", "--setting", "variance=0.1,1", "--setting", "iterations=50,99"),
     "sharpness": ("--feature", "lm", "--model", "model.json", "--gamma", "1,10", "--range", "-2,3", "--points", "5"),
     "starts": ("--count", "2", "--feature", "lm", "--methods", "mert"),
+    "weights": ("--draws", "2", "--folds", "2", "--samples", "50", "--top", "2"),
     "surface": ("--x", "lm", "--y", "am", "--model", "model.json", "--points", "3"),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")

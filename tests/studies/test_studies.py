@@ -28,11 +28,13 @@ from nbest.studies.consensus import consensus
 from nbest.studies.curve import curve
 from nbest.studies.curves import curves
 from nbest.studies.expected import Expected
+from nbest.studies.ladder import ladder
 from nbest.studies.learning import learning
 from nbest.studies.path import path
 from nbest.studies.sharpness import sharpness
 from nbest.studies.starts import starts
 from nbest.studies.surface import surface
+from nbest.studies.weights import weights
 from nbest.testing import toy_lists
 
 MODEL = LogLinear({"first": 1.0, "second": 0.8, "third": -0.2})
@@ -56,9 +58,11 @@ SMALL: dict[str, Callable[[NBest], Study]] = {
     "curve": lambda c: curve(c, orders=2, samples=50),
     "settings": lambda c: curves(c, noisy(2), {"variance": [0.1, 1.0]}, method="likelihood"),
     "learning": lambda c: learning(c, noisy(2), methods=("likelihood",), sizes=(10, 30), repeats=2),
+    "ladder": lambda c: ladder(c, methods=("likelihood",), folds=2, samples=20),
     "path": lambda c: path(forests_of(c.with_metric(nbest.BLEU(tokenize="none"))), k=3, rounds=2),
     "sharpness": lambda c: sharpness(c, c.feature_names[0], model=None, points=5),
     "starts": lambda c: starts(c, count=3, feature=c.feature_names[2]),
+    "weights": lambda c: weights(c, folds=2, draws=2, samples=20),
     "surface": lambda c: surface(c, *c.feature_names[:2], points=4, temperature=0.01),
 }
 
@@ -81,7 +85,10 @@ def test_files_parse_and_are_the_same_every_time(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(STUDIES) - {"alpha", "annealing", "bins", "budget", "learning", "path", "settings"})
+    "name",
+    sorted(
+        set(STUDIES) - {"alpha", "annealing", "bins", "budget", "ladder", "learning", "path", "settings", "weights"}
+    ),
 )
 def test_names_of_features_are_escaped(name: str) -> None:
     from dataclasses import replace

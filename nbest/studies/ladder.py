@@ -1,0 +1,198 @@
+"""The ladder: what is gained by each way of choosing, from the first hypothesis up to the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from nbest.base.errors import ParameterError
+from nbest.base.types import Floats
+from nbest.compute import segments
+from nbest.corpus import NBest
+from nbest.corpus.ballots import ballot
+from nbest.decisions import first, vote
+from nbest.decisions.choose import decision_of
+from nbest.decisions.confidence import answer_probabilities, of_chosen
+from nbest.decisions.oracle import corpus_oracle
+from nbest.evaluation.significance import by_group, clustered, permutation, resampled
+from nbest.features import within_scale
+from nbest.model.loglinear import LogLinear
+from nbest.report.charts import DotChart
+from nbest.report.page import Column, Table
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS, PALE
+from nbest.studies.base import Progress, Study, about, build, counting_failures
+from nbest.studies.keywords import FurtherSettings, Given, Samples, Seed
+from nbest.trainers.crossfit import Crossed, crossfit
+from nbest.trainers.pipeline import Pipeline
+
+FIRST, RANDOM, PLURALITY, SINGLE, EQUAL, ORACLE = (
+    "first", "random", "plurality", "best single feature", "equal weights", "oracle",
+)  # fmt: skip
+_SINGLES = 1000  # sparse features that are tried alone, at most
+COVERAGES = (0.8, 0.5)
+
+
+@dataclass(frozen=True)
+class Ladder(Study):
+    """Rows: rung, score, low, high (95 %), p (against one of the rungs); score_80, score_50: of the surest segments."""
+
+    name: ClassVar[str] = "ladder"
+
+    def picture(self) -> Picture:
+        """A dot with its interval for each rung; learned ones are coloured, and the line is what p is against."""
+        learned = {row["rung"] for row in self.rows if row["learned"]}
+        dots = [
+            (row["rung"], row["score"], row["low"], row["high"], COLOURS[0] if row["rung"] in learned else PALE)
+            for row in self.rows
+        ]
+        rule = next(row["score"] for row in self.rows if row["rung"] == self.settings["against"])
+        chart = DotChart(dots, "", self.unit, "", rule)
+        subtitle = (
+            f"learned in {self.settings['folds']} folds, chosen of the one left out; 95 % by {self.settings['unit']}"
+        )
+        return Picture("Ladder", subtitle, [chart], width=460, height=24.0 * len(dots) + 20)
+
+    def table(self) -> Table:
+        """The rows to read."""
+        number = ".3f" if max(abs(row["score"]) for row in self.rows) < 10 else ".2f"
+        columns = [
+            Column("rung"), Column(self.unit, number), Column("95 % from", number), Column("to", number),
+            Column(f"p against {self.settings['against']}", ".2g"), Column("80 % surest", number),
+            Column("50 %", number),
+        ]  # fmt: skip
+        keys = ("rung", "score", "low", "high", "p", "score_80", "score_50")
+        notes = [self.settings["clustered"]] if self.settings["clustered"] else []
+        return Table(columns, [[row[key] for key in keys] for row in self.rows], notes=notes)
+
+    @property
+    def said(self) -> str:
+        """The table."""
+        return self.table().render("markdown").rstrip()
+
+
+@dataclass(frozen=True)
+class _Rung:
+    """What one way of choosing reaches on each segment."""
+
+    name: str
+    stats: Floats  # [N, M] of what is chosen; expected ones of a random choice
+    surest: Floats | None = None  # [N] how sure it is of each segment
+    learned: bool = False
+
+
+def ladder(
+    corpus: NBest,
+    *,
+    methods: Annotated[
+        Sequence[str], Given("Methods of nbest tune, or METHOD/DECISION: NAME,NAME (risk/vote, risk/consensus).")
+    ] = ("risk", "likelihood", "vote"),
+    add: Annotated[str | None, Given("Features to add before learning: agreement:metric=exact, ...")] = None,
+    folds: Annotated[int, Given("Parts of the lists: each is left out once.", least=2)] = 10,
+    against: Annotated[str, Given("The rung that others are tested against.")] = FIRST,
+    settings: Annotated[
+        Mapping[str, Mapping[str, Any]] | None, FurtherSettings("methods", "--variance 0.1, --restarts 5")
+    ] = None,
+    samples: Samples = 1000,
+    seed: Seed = 1,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Ladder:
+    """First, random, plurality, best single feature, equal weights, learned and oracle choices of the same lists.
+
+        nbest study ladder dev.nbest --refs dev.ref --metric wer --methods risk,likelihood --folds 5 -o ladder
+
+    What is learned, the best single feature too, is learned without the part of the lists that it chooses of; groups
+    stay together. Equal weights are of dense features divided by their spread within lists. Intervals are by bootstrap
+    and p by a paired permutation test, over groups where lists have some. `score_80` and `score_50` are the metric of
+    the 80 and 50 % of the segments whose answers are most probable: what abstaining on the others would give.
+    """
+    corpus.need_stats()
+    corpus = corpus.select(np.flatnonzero(corpus.lengths > 0))
+    rungs = list(_fixed(corpus))
+    wanted = [*([SINGLE] if corpus.names else []), *methods]
+    with counting_failures("runs"):
+        for number, name in enumerate(wanted):
+            told = None if progress is None else partial(_part, progress, number, len(wanted))
+            fit = _best_single if name == SINGLE else partial(_fitted, name, settings or {}, add, (seed, threads))
+            found = crossfit(fit, corpus, folds=folds, seed=seed, progress=told)
+            rungs.append(_rung(corpus, name, found, learned=name != SINGLE))
+    rungs.append(_Rung(ORACLE, corpus.need_stats()[0][corpus_oracle(corpus)]))
+    if against not in [rung.name for rung in rungs]:
+        raise ParameterError(f"'against' must be one of {', '.join(rung.name for rung in rungs)}, got {against!r}")
+    how = {"methods": list(methods), "add": add, "folds": folds, "against": against, "samples": samples, "seed": seed}
+    how |= {"unit": "segment" if corpus.groups is None else "group", "clustered": clustered(corpus.groups)}
+    return Ladder(**about(corpus), settings=how, rows=tuple(_rows(corpus, rungs, against, samples, seed)))
+
+
+def _part(progress: Any, number: int, of: int, done: int, parts: int) -> None:
+    progress(number * parts + done, of * parts)
+
+
+def _fixed(corpus: NBest) -> Iterator[_Rung]:
+    """What needs no learning."""
+    stats, _ = corpus.need_stats()
+    yield _Rung(FIRST, stats[first(None, corpus)])
+    yield _Rung(RANDOM, segments.sums(stats, corpus.offsets) / corpus.lengths[:, None])
+    if corpus.compared is not None and (ballot(corpus).votes > 1).any():
+        chosen = vote(None, corpus)
+        yield _Rung(PLURALITY, stats[chosen], of_chosen(answer_probabilities(None, corpus, {"kind": "vote"}), chosen))
+    scale = within_scale(corpus)
+    if (scale > 0).sum() > 1:
+        pairs = zip(corpus.feature_names, scale.tolist(), strict=True)
+        equal = LogLinear({name: 1.0 / each for name, each in pairs if each > 0})
+        yield _Rung(EQUAL, stats[equal.predict(corpus)])
+
+
+def _best_single(train: NBest) -> LogLinear:
+    """The feature, up or down if it is dense, that alone chooses best."""
+    alone = [{name: sign} for name in train.feature_names for sign in (1.0, -1.0)]
+    alone += [{name: 1.0} for name in train.sparse_names[:_SINGLES]]
+    better = 1.0 if train.need_metric().higher_is_better else -1.0
+    return max((LogLinear(each) for each in alone), key=lambda model: better * train.score(model.predict(train)))
+
+
+def _fitted(
+    name: str, settings: Mapping[str, Any], add: str | None, common: tuple[int, int | None], train: NBest
+) -> LogLinear:
+    """The model of a method, with the decision that is said after a slash."""
+    method, _, decision = name.partition("/")
+    seed, threads = common
+    trainer = build(method, settings.get(name, settings.get(method)), seed=seed, threads=threads)
+    model = Pipeline(trainer=trainer, add=add).fit(train)
+    return replace(model, decision=decision_of(model, decision)) if decision else model
+
+
+def _rung(corpus: NBest, name: str, found: Crossed, *, learned: bool) -> _Rung:
+    surest = found.probability if corpus.compared is not None and learned else None
+    return _Rung(name, corpus.need_stats()[0][found.chosen], surest, learned)
+
+
+def _rows(corpus: NBest, rungs: Sequence[_Rung], against: str, samples: int, seed: int) -> Iterator[dict[str, Any]]:
+    _, metric = corpus.need_stats()
+    base = next(rung.stats for rung in rungs if rung.name == against)
+    for rung in rungs:
+        own, other = (by_group(stats, corpus.groups) for stats in (rung.stats, base))
+        low, high = np.percentile(resampled(metric, own, samples=samples, seed=seed), [2.5, 97.5])
+        same = rung.name == against
+        yield {
+            "rung": rung.name,
+            "learned": rung.learned,
+            "score": float(metric.score(rung.stats.sum(axis=0))),
+            "low": float(low),
+            "high": float(high),
+            "p": None if same else permutation(metric, other, own, seed=seed).p,
+            **{f"score_{share * 100:.0f}": _covered(rung, share, metric) for share in COVERAGES},
+        }
+
+
+def _covered(rung: _Rung, share: float, metric: Any) -> float | None:
+    """The metric of this share of the segments, the surest first."""
+    if rung.surest is None:
+        return None
+    kept = np.argsort(-rung.surest, kind="stable")[: max(1, round(share * len(rung.surest)))]
+    return float(metric.score(rung.stats[kept].sum(axis=0)))
