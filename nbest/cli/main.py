@@ -34,6 +34,7 @@ COMMANDS: Registry[Any] = Registry(
     {
         "demo": "demo:Demo",
         "tune": "tune:Tune",
+        "calibrate": "calibrate:Calibrate",
         "rerank": "rerank:Rerank",
         "score": "score:Score",
         "compare": "compare:Compare",

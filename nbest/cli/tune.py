@@ -22,6 +22,9 @@ class Tune(
     of the metric (--smooth-method floor ...); a wrong name lists the known ones. Methods: risk, mert, cobleu,
     likelihood, softbleu, grid, random; for many sparse features msr2, msr, boosting, perceptron, mira, pro; lowdim.
 
+    How sure choices are (nbest rerank --json, --coverage, --risk) is learned on held-out lists where scores are 0 and
+    1, for decisions by vote, and with --calibrate.
+
     [bold]Examples[/bold]
 
       nbest tune dev.nbest --refs dev.ref --metric bleu -o model.json
@@ -33,6 +36,8 @@ class Tune(
       nbest tune train.jsonl --metric cer --add ngrams --method boosting --grid penalty=0,1e-4 --heldout dev.jsonl
 
       nbest tune dev.jsonl --metric exact --answer last-number -o model.json
+
+      nbest tune dev.jsonl --metric exact --answer boxed --method vote -o model.json
 
       nbest tune lattices/ --refs dev.ref --metric wer --method mert -o model.json
 
@@ -53,6 +58,12 @@ class Tune(
     drop: str | None = parameter(None, "Leave these features out: NAME,NAME.")
     decision: str | None = parameter(
         None, "How rerank chooses by this model (default 1best): mbr, consensus.", flags=("--decision", "-d")
+    )
+    calibrate: bool = parameter(
+        False, "Also learn how sure choices are, on held-out lists or in 5 folds (default: held-out lists, votes)."
+    )
+    right: float | None = parameter(
+        None, "Calibrate; the score of a segment from which on it is right, where scores are not only 0 and 1."
     )
     output: str = parameter("-", "Model file (.ini: Moses weights); - is stdout.", flags=("--output", "-o"))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
+from nbest.cli.calibrating import after_tuning, check_calibrating, said, told
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.loading import files_of_options, measure, read_corpus, source_of, warn_of_labels, warn_of_overlap
@@ -15,8 +17,9 @@ from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
 from nbest.corpus import split
 from nbest.corpus.contract import Corpus
-from nbest.decisions import DECISIONS, needs_model
+from nbest.decisions import DECISIONS
 from nbest.decisions.chosen import first_score, oracle_score
+from nbest.decisions.confidence import NO_MODEL
 from nbest.features.wanted import files_of
 from nbest.forests.posteriors import filled
 from nbest.formats.moses_weights import write_moses_weights
@@ -42,9 +45,10 @@ def run(call: Tune) -> None:
         raise ParameterError("give --heldout or --split, not both")
     if call.decision is not None:
         look_up(DECISIONS, call.decision, "decision")
-        if not needs_model(call.decision):
+        if call.decision in NO_MODEL:
             raise ParameterError(f"--decision {call.decision} needs no model, so there is nothing to tune")
     _check_output(call, paths, further)
+    check_calibrating(call)
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
     corpora = [how.measured(read_corpus(source_of(call, lists, refs), console)) for lists, refs in sets]
@@ -64,6 +68,8 @@ def run(call: Tune) -> None:
         model = train(kind, settings, dev, heldout, console=console, name=call.method)
     model = pipeline.finish(model)
     done = time.perf_counter()
+    whole = replace(pipeline, trainer=kind(**settings))
+    model = after_tuning(call, model, corpora[0], heldout, pipeline=whole, console=console)
     _write(model, call.output, console, call.as_json)
     summary = _summary(call, model, dev, heldout, {"read": loaded - begin, "train": done - loaded})
     _report(summary, model, console)
@@ -153,6 +159,7 @@ def _summary(
         **_about(dev),
         "dev": model.scores_["dev"],
         **({} if heldout is None else {"heldout": model.scores_["heldout"], "heldout_segments": len(heldout)}),
+        **({} if model.calibration is None else {"confidence": told(model.calibration)}),
         "seconds": {key: round(value, 3) for key, value in seconds.items()},
     }
 
@@ -182,6 +189,8 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None
         f"{summary['metric']}: {before}tuned {number(summary['dev'])}, oracle {number(summary['oracle'])}"
         + (f"; held out {number(summary['heldout'])}" if "heldout" in summary else "")
     )
+    if model.calibration is not None:
+        console.say(said(model.calibration))
     if not any(model.weights.values()):
         console.warn("all weights are 0: no choice is better than another by this metric, or none could be found")
     strongest = sorted(model.weights.items(), key=lambda item: -abs(item[1]))[:20]

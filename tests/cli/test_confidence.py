@@ -11,6 +11,7 @@ import pytest
 import nbest
 from nbest.cli.main import main
 from nbest.model.abstention import by_risk
+from tests.test_docs import blocks, run_commands
 from tests.trainers.test_calibrate import voters
 
 
@@ -93,3 +94,63 @@ def test_errors_of_abstaining(capsys: pytest.CaptureFixture[str]) -> None:
     assert "give one of them" in fails(capsys, *rerank, "calibrated.json", "--risk", "0.1", "--coverage", "0.5")
     assert "the lowest that can be promised is" in fails(capsys, *rerank, "calibrated.json", "--risk", "0.001")
     assert "give --risk" in fails(capsys, *rerank, "calibrated.json", "--delta", "0.1")
+
+
+@pytest.mark.usefixtures("folder")
+def test_calibrate_a_model_and_votes(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["calibrate", "heldout.jsonl", "--metric", "external"]
+    assert main([*args, "--model", "model.json", "--decision", "vote", "-o", "again.json"]) == 0
+    assert "calibration error" in capsys.readouterr().err
+    assert nbest.load("again.json").confidence == nbest.load("calibrated.json").confidence
+    assert main([*args, "-o", "votes.json", "--json", "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["segments"] == 300
+    assert told["errors"]["after"]["log_loss"] < np.log(2)
+    assert nbest.load("votes.json").decision == {"kind": "vote"}
+    found, _ = rows(capsys, "--model", "votes.json", "--risk", "0.3")
+    assert all(row["calibrated"] for row in found)
+    assert main([*args, "--model", "model.json", "-d", "vote", "--gamma", "0.5", "-o", "soft.json", "-q"]) == 0
+    assert nbest.load("soft.json").decision == {"kind": "vote", "gamma": 0.5}
+
+
+@pytest.mark.usefixtures("folder")
+def test_errors_of_calibrate(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["calibrate", "heldout.jsonl", "--metric", "external"]
+    assert "which is read" in fails(capsys, *args, "--model", "model.json", "-o", "model.json")
+    assert "needs --model FILE" in fails(capsys, *args, "-d", "1best")
+    assert "unknown option --pol" in fails(capsys, *args, "--pol", "scores")
+    graded = ["calibrate", "heldout.jsonl", "--metric", "external", "--column", "good"]
+    assert "--right VALUE" in fails(capsys, *graded)
+    assert main([*graded, "--right", "0.5", "-o", "graded.json", "-q"]) == 0
+    assert nbest.load("graded.json").confidence["right"] == 0.5
+
+
+@pytest.mark.usefixtures("folder")
+def test_tune_calibrates_in_folds_and_on_held_out_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    tune = ["tune", "heldout.jsonl", "--metric", "external", "--method", "likelihood", "-o", "tuned.json"]
+    assert main(tune) == 0
+    assert nbest.load("tuned.json").calibration is None
+    assert main([*tune, "--calibrate", "--json"]) == 0
+    assert nbest.load("tuned.json").calibration.how == "5 folds"
+    out, err = capsys.readouterr()
+    assert json.loads(out)["confidence"]["segments"] == 300
+    assert "confidence by 5 folds (300 segments" in err
+    assert main([*tune, "--split", "0.5"]) == 0
+    assert nbest.load("tuned.json").calibration.how == "held-out lists"
+    assert nbest.load("tuned.json").calibration.segments == 150
+    assert "cannot hold a calibration" in fails(capsys, *tune[:-1], "x.ini", "--calibrate")
+    assert "needs held-out lists" in fails(capsys, *tune, "--calibrate", "--grid", "variance=1,2")
+    assert main([*tune, "--decision", "vote"]) == 0
+    assert nbest.load("tuned.json").calibration.decision == {"kind": "vote"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_examples_of_the_page(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("heldout.jsonl").replace("dev.jsonl")
+    nbest.write(voters(300, 3), "heldout.jsonl")
+    Path("model.json").unlink()
+    assert run_commands("docs/confidence.md", capfd) == 5
+    scope: dict = {}
+    for block in blocks("docs/confidence.md", "python"):
+        exec(block, scope)
+    assert 0 < scope["sure"].mean() < 1
