@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from numba.core.caching import UserProvidedCacheLocator
 
 ROOT = Path(__file__).parents[1]
 PLUGIN = ROOT / "examples" / "plugin" / "nbest_endings"
@@ -275,11 +276,23 @@ def add(package: Path, task: Task) -> None:
     place.write_text(before + found + "".join([*lines[:entry], f"        {task.line}\n", *lines[entry:]]))
 
 
+def take_kernels(folder: Path) -> None:
+    """What other tests have compiled: it holds in the copy, where the code is the same."""
+    kept = os.environ.get("NUMBA_CACHE_DIR")
+    for each in (ROOT / "nbest").rglob("*/"):
+        own = UserProvidedCacheLocator.get_suitable_cache_subpath(str(each / "any.py"))
+        for file in (Path(kept, own) if kept else each / "__pycache__").glob("*.nb[ic]"):
+            target = folder / each.relative_to(ROOT) / "__pycache__"
+            target.mkdir(exist_ok=True)
+            shutil.copy(file, target)
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package with everything added, and something to work on."""
     folder = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "nbest", folder / "nbest", ignore=shutil.ignore_patterns("__pycache__"))
+    take_kernels(folder)
     for task in TASKS.values():
         add(folder / "nbest", task)
     program = (

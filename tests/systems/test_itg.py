@@ -42,7 +42,8 @@ def check_forest(forests: Forests, expected: list[Tree], sentence: SentenceOptio
 
     found = in_order(list(read_out(forests)))
     wanted = in_order([(yield_of(tree, sentence), features_of(tree, sentence, lm, VOCABULARY)) for tree in expected])
-    assert found[0] == wanted[0], "other derivations"
+    same = found[0] == wanted[0]  # by itself: pytest would take minutes to show where thousands of lists differ
+    assert same, "other derivations"
     assert np.allclose(found[1], wanted[1], atol=1e-4), "other features"
 
 
