@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from nbest.base.errors import ParameterError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
@@ -66,7 +66,8 @@ class Ladder(Study):
             Column("50 %", number),
         ]  # fmt: skip
         keys = ("rung", "score", "low", "high", "p", "score_80", "score_50")
-        notes = [self.settings["clustered"]] if self.settings["clustered"] else []
+        notes = [f"{name} is left out: {why}" for name, why in self.settings["refused"].items()]
+        notes += [self.settings["clustered"]] if self.settings["clustered"] else []
         return Table(columns, [[row[key] for key in keys] for row in self.rows], notes=notes)
 
     @property
@@ -107,24 +108,32 @@ def ladder(
         nbest study ladder dev.nbest --refs dev.ref --metric wer --methods risk,likelihood --folds 5 -o ladder
 
     What is learned, the best single feature too, is learned without the part of the lists that it chooses of; groups
-    stay together. Equal weights are of dense features divided by their spread within lists. Intervals are by bootstrap
+    stay together. A method that these lists are not for is left out, and said. Equal weights are of dense features divided by their spread within lists. Intervals are by bootstrap
     and p by a paired permutation test, over groups where lists have some. `score_80` and `score_50` are the metric of
     the 80 and 50 % of the segments whose answers are most probable: what abstaining on the others would give.
     """
     corpus.need_stats()
     corpus = corpus.select(np.flatnonzero(corpus.lengths > 0))
     rungs = list(_fixed(corpus))
+    refused: dict[str, str] = {}
     wanted = [*([SINGLE] if corpus.names else []), *methods]
     with counting_failures("runs"):
         for number, name in enumerate(wanted):
             told = None if progress is None else partial(_part, progress, number, len(wanted))
             fit = _best_single if name == SINGLE else partial(_fitted, name, settings or {}, add, (seed, threads))
-            found = crossfit(fit, corpus, folds=folds, seed=seed, progress=told)
+            try:
+                found = crossfit(fit, corpus, folds=folds, seed=seed, progress=told)
+            except CapabilityError as error:
+                refused[name] = str(error)
+                continue
             rungs.append(_rung(corpus, name, found, learned=name != SINGLE))
+    if methods and len(refused) == len(methods):
+        raise CapabilityError(next(iter(refused.values())))
     rungs.append(_Rung(ORACLE, corpus.need_stats()[0][corpus_oracle(corpus)]))
     if against not in [rung.name for rung in rungs]:
         raise ParameterError(f"'against' must be one of {', '.join(rung.name for rung in rungs)}, got {against!r}")
     how = {"methods": list(methods), "add": add, "folds": folds, "against": against, "samples": samples, "seed": seed}
+    how |= {"refused": refused}
     how |= {"unit": "segment" if corpus.groups is None else "group", "clustered": clustered(corpus.groups)}
     return Ladder(**about(corpus), settings=how, rows=tuple(_rows(corpus, rungs, against, samples, seed)))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nbest
-from nbest.base.errors import ParameterError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus.grouping import in_folds
 from nbest.features import within_scale
 from nbest.model.loglinear import LogLinear
@@ -60,6 +60,16 @@ def test_groups_are_drawn_and_tested_together():
     assert found.settings["unit"] == "group"
     assert "4 groups of" in found.said
     assert rungs(found)["first"]["p"] >= 0.125 - 0.02  # four swaps have no smaller one
+
+
+def test_a_method_that_cannot_take_the_lists_is_left_out_and_said():
+    lists = toy_lists(1, sparse=True)
+    found = ladder(lists, methods=("mert", "likelihood"), folds=2, samples=20)
+    assert "likelihood" in rungs(found)
+    assert "mert" not in rungs(found)
+    assert "mert is left out: MERT tunes dense features" in found.said
+    with pytest.raises(CapabilityError, match="MERT tunes dense features"):
+        ladder(lists, methods=("mert",), folds=2)
 
 
 def test_what_the_ladder_refuses():
