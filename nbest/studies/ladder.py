@@ -108,8 +108,8 @@ def ladder(
         nbest study ladder dev.nbest --refs dev.ref --metric wer --methods risk,likelihood --folds 5 -o ladder
 
     What is learned, the best single feature too, is learned without the part of the lists that it chooses of; groups
-    stay together. A method that these lists are not for is left out, and said. Equal weights are of dense features divided by their spread within lists. Intervals are by bootstrap
-    and p by a paired permutation test, over groups where lists have some. `score_80` and `score_50` are the metric of
+    stay together. A method that these lists are not for is left out, and said. Equal weights are of dense features
+    divided by their spread within lists. Intervals are by bootstrap and p by a paired permutation test, over groups where lists have some. `score_80` and `score_50` are the metric of
     the 80 and 50 % of the segments whose answers are most probable: what abstaining on the others would give.
     """
     corpus.need_stats()
