@@ -23,7 +23,7 @@ def model_of(call: Rerank) -> LogLinear:
     if call.model is not None:
         return load(call.model, call.lm or ())
     name = call.decision or "1best"
-    if needs_model(name) and not (takes(name, "gamma") and call.gamma == 0.0):
+    if needs_model(name):
         raise ParameterError(f"nbest rerank --decision {name} needs --model FILE, or --weights NAME=VALUE,NAME=VALUE")
     return LogLinear({})
 
@@ -36,6 +36,7 @@ def decision_said(call: Rerank, model: LogLinear, further: dict[str, str]) -> di
         own |= take(function, further)
         refuse_rest(further, function, own=Rerank)
     given = {"gain": call.gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
+    given |= {"pool": call.pool, "share": call.share}
     for name, value in given.items():
         if value is not None and not takes(own["kind"], name):
             wanted = " or ".join(each for each in DECISIONS if takes(each, name))

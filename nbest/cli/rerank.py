@@ -14,8 +14,10 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
 
     Lines stand in the order of the ids where these are numbers, else in that of the lists. An empty list gives an empty
     line, and so does a number that is missing among the ids; --ids and --json carry the ids.
-    mbr takes the hypothesis that is nearest to all others, consensus the one whose n-grams are nearest to those the
-    model expects, over the whole list or forest.
+    vote takes the answer that most hypotheses have, or, with a model, the one that most of its probability has;
+    best-of-majority the best score among the frequent answers; mbr the hypothesis that is nearest to all others;
+    consensus the one whose n-grams are nearest to those the model expects, over the whole list or forest. vote and mbr
+    need no model.
 
     --json tells how sure each choice is: the probability that it is right, where the model was calibrated (nbest
     calibrate, tune --calibrate), else the share of votes or weight of its answer. --abstain-below, --coverage or --risk
@@ -31,9 +33,9 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
 
       nbest rerank test.nbest --model model.json --decision mbr --gain chrf -o out.txt
 
-      nbest rerank test.jsonl --model model.json --decision mbr --gain exact --answer last-number > out.txt
+      nbest rerank test.jsonl --decision vote --answer last-number > majority.txt
 
-      nbest rerank test.jsonl --decision mbr --gain exact --gamma 0 --answer last-number > majority.txt
+      nbest rerank test.jsonl --weights verifier=1 --decision best-of-majority --answer boxed > guarded.txt
 
       nbest rerank test.jsonl --model calibrated.json --risk 0.05 --json > sure.jsonl
 
@@ -49,7 +51,9 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     weights: str | None = parameter(None, "Instead of a model: NAME=VALUE,NAME=VALUE; NAME=1 is one score alone.")
     lm: list[str] | None = parameter(None, "Language model of the model's features, if not in its folder; repeat.")
     decision: str | None = parameter(
-        None, "1best, mbr, consensus, or first (of each list); default the model's own.", flags=("--decision", "-d")
+        None,
+        "1best, vote, best-of-majority, mbr, consensus, or first (of each list); default the model's own.",
+        flags=("--decision", "-d"),
     )
     gain: str | None = parameter(None, "What mbr measures: wer, bleu, chrf, ... (default: the model's metric).")
     normalize: str | None = parameter(
@@ -57,8 +61,19 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     )
     gamma: float | None = parameter(
         None,
-        "Sharpness of mbr and consensus (default: the model's); large is 1best, 0 is without any model.",
+        "Sharpness of vote, mbr and consensus (default: the model's); large is 1best, 0 is without any model.",
         least=0.0,
+    )
+    pool: str | None = parameter(
+        None,
+        "How voters of an answer count: by their posteriors (default), or by the sum of their scores.",
+        choices=("posteriors", "scores"),
+    )
+    share: float | None = parameter(
+        None,
+        "best-of-majority: votes that count as enough, of those of the most frequent answer (default 0.5).",
+        least=0.0,
+        most=1.0,
     )
     evidence: int | None = parameter(None, "Most probable hypotheses mbr measures against (default 100).", least=1)
     order: int | None = parameter(None, "Longest n-grams of consensus (default 4); 1 is word counts.", least=1)

@@ -44,6 +44,8 @@ def run(call: Rerank) -> None:
     model = model_of(call)
     decision = decision_said(call, model, further)
     abstention = abstention_of(call, model, decision, console)
+    if call.model is None and call.weights is None and decision["kind"] == "mbr":
+        console.say("no model and no weights are given: every hypothesis counts alike")
     with console.progress("deciding") as update:
         pace = Pace(update)
         reranking = _Reranking(call, model, decision, abstention, console=console, pace=pace)

@@ -72,9 +72,13 @@ class Choice:
 
 
 def decision_of(model: LogLinear | None, said: str | Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A decision with its options, checked: that which is said, else the model's, else 1best."""
+    """A decision with its options, checked: that which is said, else the model's, else 1best.
+
+    One that is only named has the options of the model's own, where this is of the same kind.
+    """
     if isinstance(said, str):
-        said = {"kind": said}
+        own = {} if model is None else model.decision
+        said = own if own.get("kind") == said else {"kind": said}
     found = dict(said or (model.decision if model is not None else {}) or {"kind": "1best"})
     kind = str(found.get("kind"))
     look_up(DECISIONS, kind, "decision")

@@ -109,8 +109,9 @@ def ladder(
 
     What is learned, the best single feature too, is learned without the part of the lists that it chooses of; groups
     stay together. A method that these lists are not for is left out, and said. Equal weights are of dense features
-    divided by their spread within lists. Intervals are by bootstrap and p by a paired permutation test, over groups where lists have some. `score_80` and `score_50` are the metric of
-    the 80 and 50 % of the segments whose answers are most probable: what abstaining on the others would give.
+    divided by their spread within lists. Intervals are by bootstrap and p by a paired permutation test, over groups
+    where lists have some. `score_80` and `score_50` are the metric of the 80 and 50 % of the segments whose answers are
+    most probable: what abstaining on the others would give.
     """
     corpus.need_stats()
     corpus = corpus.select(np.flatnonzero(corpus.lengths > 0))
@@ -132,8 +133,8 @@ def ladder(
     rungs.append(_Rung(ORACLE, corpus.need_stats()[0][corpus_oracle(corpus)]))
     if against not in [rung.name for rung in rungs]:
         raise ParameterError(f"'against' must be one of {', '.join(rung.name for rung in rungs)}, got {against!r}")
-    how = {"methods": list(methods), "add": add, "folds": folds, "against": against, "samples": samples, "seed": seed}
-    how |= {"refused": refused}
+    how: dict[str, Any] = {"methods": list(methods), "add": add, "folds": folds, "against": against}
+    how |= {"samples": samples, "seed": seed, "refused": refused}
     how |= {"unit": "segment" if corpus.groups is None else "group", "clustered": clustered(corpus.groups)}
     return Ladder(**about(corpus), settings=how, rows=tuple(_rows(corpus, rungs, against, samples, seed)))
 
