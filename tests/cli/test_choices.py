@@ -72,10 +72,11 @@ def test_weights_on_the_line(folder, capsys) -> None:
 def test_votes_alone_need_no_model(folder, capsys) -> None:
     votes = [["x", "y", "y", "z"], ["z", "z", "y", "y"]]
     write("votes.jsonl", [{"id": f"q{i}", "hypotheses": [{"text": t} for t in texts]} for i, texts in enumerate(votes)])
-    args = ["--decision", "mbr", "--gain", "exact"]
-    assert [row["index"] for row in chosen("majority", *args, "--gamma", "0", lists="votes.jsonl")] == [1, 0]
-    assert "needs --model FILE" in fails(capsys, "rerank", "votes.jsonl", *args)
-    assert "needs --model FILE" in fails(capsys, "rerank", "votes.jsonl", *args, "--gamma", "1")
+    for args in (["--decision", "mbr", "--gain", "exact"], ["--decision", "vote"]):
+        for more in ([], ["--gamma", "0"], ["--gamma", "1"]):
+            assert [row["index"] for row in chosen("majority", *args, *more, lists="votes.jsonl")] == [1, 0]
+    for decision in ("1best", "consensus", "best-of-majority"):
+        assert "needs --model FILE" in fails(capsys, "rerank", "votes.jsonl", "--decision", decision)
 
 
 def test_choices_carry_gains_and_groups(folder) -> None:
