@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     alignment,
     boosting,
+    choosing,
     clusters,
     command,
     converter,
@@ -54,6 +55,7 @@ BENCHMARKS = {
     "msr": msr.main,
     "boosting": boosting.main,
     "online": online.main,
+    "choosing": choosing.main,
     "converter": converter.main,
     "tagging": tagging.main,
     "parsing": parsing.main,
