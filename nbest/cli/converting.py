@@ -86,8 +86,13 @@ def _put(blocks: Iterable[NBest], call: Convert) -> str:
     trimmed = (_trimmed(block, call) for block in blocks)
     if wanted in FOREST_FORMATS:
         return _put_forests(forests_of(join(list(trimmed))), call, wanted)
+    return put_lists(trimmed, call.target, wanted)
+
+
+def put_lists(blocks: Iterable[NBest], target: str, wanted: str | None) -> str:
+    """Write lists; what was written and what the format did not keep, in words."""
     count = _Count()
-    write_blocks(count.passing(trimmed), call.target, wanted)
+    write_blocks(count.passing(blocks), target, wanted)
     lost = sorted(count.has - FORMATS[wanted or "jsonl"].keeps)
     gone = f"; {wanted} does not keep {', '.join(lost)}" if lost else ""
     return f"{count.segments} segments, {count.hypotheses} hypotheses, {count.features} features{gone}"

@@ -39,6 +39,8 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
 
       nbest rerank test.jsonl --model calibrated.json --risk 0.05 --json > sure.jsonl
 
+      nbest rerank test.jsonl --model model.json --top 5 -o best.jsonl   (reranked lists)
+
       echo '{"candidates": [{"text": "4", "logprob": -1.5}, ...]}' | nbest rerank --stream --model model.json
 
       nbest rerank kaldi/ --model model.json --ids -o out.tsv && nbest score out.tsv --refs text -m wer
@@ -90,10 +92,14 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     delta: float | None = parameter(
         None, "How often the bound of --risk may fail, by the draw of held-out segments (default 0.1).", least=0.0
     )
+    top: int | None = parameter(
+        None, "Write lists of so many best hypotheses, best first, with the model's score among the features.", least=1
+    )
+    to: str | None = parameter(None, "With --top: format of the output (default: by suffix, else jsonl).")
     stream: bool = parameter(
         False, "Answer lists that come on stdin, one a line of JSON, one by one, as --json does; for services."
     )
-    output: str = parameter("-", "Chosen texts, one a line; - is stdout.", flags=("--output", "-o"))
+    output: str = parameter("-", "Chosen texts, one a line (with --top: lists); - is stdout.", flags=("--output", "-o"))
     ids: bool = parameter(False, "Write id TAB text, which nbest score matches by id.")
     as_json: bool = parameter(
         False,

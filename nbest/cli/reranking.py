@@ -19,7 +19,9 @@ from nbest.cli.deciding import decision_said, model_of
 from nbest.cli.further import separate
 from nbest.cli.loading import answered, files_of_options, over_blocks, source_of
 from nbest.cli.rerank import Rerank
-from nbest.cli.targets import refuse_overwriting
+from nbest.cli.targets import refuse_overwriting, written
+from nbest.cli.topping import TopLists
+from nbest.cli.topping import format_of as format_of_top
 from nbest.corpus import NBest
 from nbest.corpus.contract import Corpus
 from nbest.corpus.order import SegmentNumbers, first_number, gaps
@@ -39,7 +41,10 @@ def run(call: Rerank) -> None:
     call = replace(call, test=paths)
     if call.model == "-" and "-" in call.test:
         raise ParameterError("only one input can come from standard input (-)")
-    refuse_overwriting([call.output], [call.test, call.model, call.lm, files_of_options(call.option)])
+    outputs = [call.output] if call.top is None else written(call.output, format_of_top(call))
+    if call.to is not None and call.top is None:
+        raise ParameterError("--to is the format of lists, which --top K writes; give --top, too")
+    refuse_overwriting(outputs, [call.test, call.model, call.lm, files_of_options(call.option)])
     look_up(DECISIONS, call.decision or "1best", "decision")
     model = model_of(call)
     decision = decision_said(call, model, further)
@@ -49,8 +54,8 @@ def run(call: Rerank) -> None:
     with console.progress("deciding") as update:
         pace = Pace(update)
         reranking = _Reranking(call, model, decision, abstention, console=console, pace=pace)
-        source = source_of(call, paths)
-        over_blocks(source, console, reranking.lists, whole=reranking.whole, progress=pace.read)
+        how = reranking if call.top is None else TopLists(call, model, console, reranking.say_unused, reranking.chosen)
+        over_blocks(source_of(call, paths), console, how.lists, whole=how.whole, progress=pace.read)
 
 
 @dataclass(frozen=True)
@@ -70,25 +75,27 @@ class _Reranking:
         with _Lines(self.call, self.abstention) as lines:
             for number, block in enumerate(blocks):
                 if number == 0:
-                    self._say_unused(block)
+                    self.say_unused(block)
                 block = answered(block, self.call.answer)
-                lines.add(self._chosen(names.prepared(self.model, block)))
+                lines.add(self.chosen(names.prepared(self.model, block)))
             names.check(self.model)
             lines.write(self.console)
 
     def whole(self, corpus: Corpus) -> None:
         """Of forests, or of several lists together."""
-        self._say_unused(corpus)
+        self.say_unused(corpus)
         with _Lines(self.call, self.abstention) as lines:
-            lines.add(self._chosen(answered(corpus, self.call.answer)))
+            lines.add(self.chosen(answered(corpus, self.call.answer)))
             lines.write(self.console)
 
-    def _say_unused(self, corpus: Corpus) -> None:
+    def say_unused(self, corpus: Corpus) -> None:
+        """Features that do not count."""
         unused = [name for name in corpus.feature_names if name not in self.model.weights]
         if unused and self.call.model is not None:
             self.console.say(f"{self.call.test[0]}: the model has no weight for {listed(unused)}; not used")
 
-    def _chosen(self, corpus: Corpus) -> Choice:
+    def chosen(self, corpus: Corpus) -> Choice:
+        """What is chosen of a block, or of all."""
         try:
             tell = self.pace.segments(len(corpus))
             return choose(self.model, corpus, self.decision, k=self.call.k, progress=tell)
