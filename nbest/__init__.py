@@ -68,6 +68,7 @@ _HOME = {
     "UAS": "metrics",
     "VoteLikelihood": "trainers",
     "WER": "metrics",
+    "WeakSupervision": "trainers",
     "WorkerError": "base.errors",
     "best_of_majority": "decisions",
     "calibrate": "trainers.calibrate",

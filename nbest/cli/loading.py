@@ -203,6 +203,18 @@ class Measure:
                 parallel.told.reset(before)
 
 
+@dataclass(frozen=True)
+class Unmeasured:
+    """No metric: lists are as they are, for methods that need no labels."""
+
+    answer: str | None = None
+    metric: None = None
+
+    def measured(self, corpus: C) -> C:
+        """The lists with answers, if a rule for them is given."""
+        return answered(corpus, self.answer)
+
+
 def answered(corpus: C, answer: str | None) -> C:
     """The lists with the answers that a rule finds in their texts, if one is given."""
     if answer is None:

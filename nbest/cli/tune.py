@@ -20,7 +20,8 @@ class Tune(
     Held-out lists (--heldout, --split) or folds (--folds 5) also choose where minimum risk stops, against overfitting.
     Further options are those of the method (--folds 5, --restarts 20, --seed 1, --variance 0.5, --trials 500 ...) and
     of the metric (--smooth-method floor ...); a wrong name lists the known ones. Methods: risk, mert, cobleu,
-    likelihood, softbleu, grid, random; for many sparse features msr2, msr, boosting, perceptron, mira, pro; lowdim.
+    likelihood, vote, softbleu, grid, random; without labels weak; for many sparse features msr2, msr, boosting,
+    perceptron, mira, pro; lowdim.
 
     How sure choices are (nbest rerank --json, --coverage, --risk) is learned on held-out lists where scores are 0 and
     1, for decisions by vote, and with --calibrate.
@@ -38,6 +39,8 @@ class Tune(
       nbest tune dev.jsonl --metric exact --answer last-number -o model.json
 
       nbest tune dev.jsonl --metric exact --answer boxed --method vote -o model.json
+
+      nbest tune samples.jsonl --answer last-number --method weak -o model.json
 
       nbest tune lattices/ --refs dev.ref --metric wer --method mert -o model.json
 

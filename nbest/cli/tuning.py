@@ -12,7 +12,15 @@ from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.cli.calibrating import after_tuning, check_calibrating, said, told
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
-from nbest.cli.loading import files_of_options, measure, read_corpus, source_of, warn_of_labels, warn_of_overlap
+from nbest.cli.loading import (
+    Unmeasured,
+    files_of_options,
+    measure,
+    read_corpus,
+    source_of,
+    warn_of_labels,
+    warn_of_overlap,
+)
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
 from nbest.corpus import split
@@ -38,7 +46,8 @@ def run(call: Tune) -> None:
     paths, given = separate(call.dev)
     further = list(given.values())  # some may name a model file
     kind = look_up(TRAINERS, call.method, "method")
-    how = measure(call.metric, given, call)
+    without = call.metric is None and getattr(kind, "unlabelled", False)
+    how = Unmeasured(call.answer) if without else measure(call.metric, given, call)
     settings = take(kind, given, load=lambda path: load(path).weights)
     refuse_rest(given, kind, type(how.metric), own=Tune)
     if call.heldout and call.split:
@@ -60,7 +69,8 @@ def run(call: Tune) -> None:
     with console.convergence():
         dev, *held = pipeline.prepare(*corpora)
     heldout = held[0] if held else None
-    warn_of_labels(console, dev)
+    if dev.scored:
+        warn_of_labels(console, dev)
     loaded = time.perf_counter()
     if call.grid:
         model = search(kind, settings, wanted=call.grid, dev=dev, heldout=heldout, console=console)
@@ -157,23 +167,20 @@ def _summary(
         "method": call.method,
         "metric": model.metric,
         **_about(dev),
-        "dev": model.scores_["dev"],
-        **({} if heldout is None else {"heldout": model.scores_["heldout"], "heldout_segments": len(heldout)}),
+        **model.scores_,
+        **({} if heldout is None else {"heldout_segments": len(heldout)}),
         **({} if model.calibration is None else {"confidence": told(model.calibration)}),
         "seconds": {key: round(value, 3) for key, value in seconds.items()},
     }
 
 
 def _about(dev: Corpus) -> dict[str, Any]:
-    """Sizes, and scores of simple choices."""
+    """Sizes, and scores of simple choices where there is a metric."""
+    sizes = {**dev.sizes, "features": len(dev.names), "empty": len(dev) - filled(dev)}
+    if not dev.scored:
+        return sizes
     own = first_score(dev)
-    return {
-        **dev.sizes,
-        "features": len(dev.names),
-        **({} if own is None else {"first": own}),
-        "oracle": oracle_score(dev),
-        "empty": len(dev) - filled(dev),
-    }
+    return {**sizes, **({} if own is None else {"first": own}), "oracle": oracle_score(dev)}
 
 
 def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None:
@@ -184,11 +191,14 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None
     )
     if summary["empty"]:
         console.warn(f"{summary['empty']} segments have nothing to choose from; they are left out of these scores")
-    before = f"first {number(summary['first'])}, " if "first" in summary else ""
-    console.say(
-        f"{summary['metric']}: {before}tuned {number(summary['dev'])}, oracle {number(summary['oracle'])}"
-        + (f"; held out {number(summary['heldout'])}" if "heldout" in summary else "")
-    )
+    if "dev" in summary:
+        before = f"first {number(summary['first'])}, " if "first" in summary else ""
+        console.say(
+            f"{summary['metric']}: {before}tuned {number(summary['dev'])}, oracle {number(summary['oracle'])}"
+            + (f"; held out {number(summary['heldout'])}" if "heldout" in summary else "")
+        )
+    else:
+        console.say("no metric: the lists were not scored")
     if model.calibration is not None:
         console.say(said(model.calibration))
     if not any(model.weights.values()):

@@ -28,7 +28,12 @@ _WILD = np.array([1e-6, 1e6, 1.0])
 
 
 def check_trainer(
-    trainer: Make, *, seed: int = 1, metric: Metric | None = None, featureless: bool = False, **options: Any
+    trainer: Make,
+    *,
+    seed: int = 1,
+    metric: Metric | None = None,
+    featureless: bool = False,
+    **options: Any,
 ) -> None:
     """Raise an `AssertionError` that says which part of the contract of `nbest.trainers.trainer.Trainer` is broken.
 
@@ -36,14 +41,17 @@ def check_trainer(
     lists: what it stores, what it leaves unchanged, that it is deterministic and indifferent to the order of
     hypotheses and to the units of features, what it refuses, and that it learns what a single feature cannot tell.
     `metric` is that of the lists (default WER). `featureless` is for a trainer that makes a feature of its own: lists
-    whose features are missing or never differ must then train rather than be refused.
+    whose features are missing or never differ must then train rather than be refused. Of a trainer that says it is
+    `unlabelled` nothing is asked that needs the metric.
     """
 
     def make(**more: Any) -> Any:
         return trainer(**{**options, **more})
 
     lists = toy_lists(seed, metric=metric)
-    for check in (*_CHECKS, _check_taken if featureless else _check_refused):
+    unlabelled = getattr(trainer, "unlabelled", False)
+    labelled = () if unlabelled else (_check_refusals, _check_learning)
+    for check in (*_CHECKS, *labelled, _check_taken if featureless else _check_refused):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -233,6 +241,4 @@ _CHECKS = (
     _check_units,
     _check_saving,
     _check_useless_features,
-    _check_refusals,
-    _check_learning,
 )

@@ -11,6 +11,7 @@ from nbest.trainers.dense.risk import MinRisk
 from nbest.trainers.dense.search import GridSearch, RandomSearch
 from nbest.trainers.dense.softbleu import SoftBLEU
 from nbest.trainers.dense.vote import VoteLikelihood
+from nbest.trainers.dense.weak import WeakSupervision
 from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.online.mira import MIRA
 from nbest.trainers.online.perceptron import AveragedPerceptron
@@ -36,6 +37,7 @@ TRAINERS: Registry[type] = Registry(
         "risk": MinRisk,
         "softbleu": SoftBLEU,
         "vote": VoteLikelihood,
+        "weak": WeakSupervision,
     },
     group="nbest.trainers",
     room=__name__,
@@ -59,4 +61,5 @@ __all__ = [
     "RandomSearch",
     "SoftBLEU",
     "VoteLikelihood",
+    "WeakSupervision",
 ]

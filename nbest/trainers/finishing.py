@@ -52,16 +52,16 @@ def finished(
 ) -> LogLinear:
     """The model with its dev and held-out scores, the recipes of the lists, and what its file says of the trainer.
 
-    With `dev`, the score on all lists to train on, `corpus` may be some of them.
+    With `dev`, the score on all lists to train on, `corpus` may be some of them. What has no metric is not scored.
     """
-    scores = {"dev": score_of(corpus, model) if dev is None else dev}
+    scores = {"dev": score_of(corpus, model) if dev is None else dev} if corpus.scored else {}
     if heldout is not None:
         heldout = model.complete(heldout)
-        scores["heldout"] = score_of(heldout, model)
+        scores |= {"heldout": score_of(heldout, model)} if heldout.scored else {}
     return replace(
         model,
         features=with_recipes(corpus.recipes, model.features),
-        metric=signature_of(corpus),
+        metric=signature_of(corpus) if corpus.scored else "",
         trainer=describe(trainer),
         scores_=scores,
         seed=getattr(trainer, "seed", None),

@@ -401,3 +401,15 @@ def test_convert_says_what_a_format_does_not_keep(run: Run, tmp_path: Path) -> N
     assert "does not keep" not in run("convert", whole, str(tmp_path / "x.store")).err
     assert run("convert", whole, forests).code == 0
     assert nbest.read_forests(forests).groups == lists.ids[2:9]
+
+
+def test_tuning_without_labels_needs_no_metric(run: Run, folder: Path) -> None:
+    ran = run("tune", "dev.nbest", "--method", "weak", "--json", "-o", "model.json")
+    assert ran.code == 0, ran.err
+    summary = json.loads(ran.out)
+    assert not {"dev", "first", "oracle"} & set(summary)
+    assert "no metric: the lists were not scored" in ran.err
+    assert min(nbest.load("model.json").weights.values()) >= 0
+    assert run(*TUNE[:-2], "--method", "weak", "-o", "other.json").code == 0
+    assert nbest.load("other.json").weights == nbest.load("model.json").weights
+    assert "say what to optimise" in run("tune", "dev.nbest", "--method", "mert").err

@@ -27,7 +27,7 @@ def fitted(trainer, *corpora):
         return trainer.fit(*corpora)
 
 
-OF_STRINGS = {"lowdim"}
+OF_STRINGS = {"lowdim", "vote", "weak"}
 """Trainers whose model has a feature of whole outputs, which the edges of a forest do not have."""
 
 

@@ -35,6 +35,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "pro": {},
     "msr2": {},
     "boosting": {"rounds": 3},
+    "vote": {},
+    "weak": {},
 }
 DENSE = ("mert", "grid", "random")
 

@@ -26,7 +26,7 @@ from nbest.trainers.trainer import Trainer
 VARIANCES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Priors that are tried where none is given, the narrowest first."""
 _ANSWERED = {"kind": "answered"}
-_WHOLE = "votes are for answers of whole hypotheses, which edges of a forest do not have; read lists out of them first"
+WHOLE = "votes are for answers of whole hypotheses, which edges do not have; read lists out of the forests first"
 DECISION = {"kind": "vote", "pool": "scores"}
 """How models that were learned for voting choose."""
 
@@ -109,7 +109,7 @@ def _differing(scale: Floats, lists: NBest) -> Floats:
 
 def _voters(corpus: Corpus, name: str) -> NBest:
     need_corpus("VoteLikelihood", name, corpus)
-    return with_answered(need_lists(corpus, _WHOLE))
+    return with_answered(need_lists(corpus, WHOLE))
 
 
 def with_answered(lists: NBest) -> NBest:
