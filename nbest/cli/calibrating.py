@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from nbest.base.errors import CapabilityError, NbestError, ParameterError, look_up
 from nbest.cli.calibrate import Calibrate
 from nbest.cli.console import Console, print_json
@@ -109,7 +111,12 @@ def told(known: Confidence) -> dict[str, Any]:
     """What is known, without the curve."""
     content = known.content()
     kept = ("decision", "right", "how", "groups", "design", "errors")
-    return {"segments": known.segments, "map": known.kind, **{name: content[name] for name in kept}}
+    return {
+        "segments": known.segments,
+        "map": known.kind,
+        "order": known.order,
+        **{name: content[name] for name in kept},
+    }
 
 
 def said(known: Confidence) -> str:
@@ -118,7 +125,9 @@ def said(known: Confidence) -> str:
     names = {"ece": "calibration error", "brier": "Brier score", "log_loss": "log loss"}
     changes = [f"{words} {before[name]:.3f} -> {after[name]:.3f}" for name, words in names.items() if name in before]
     right = 100.0 * known.right[-1] / known.segments
+    order = "" if np.isnan(known.order) else f"; a right choice is surer than a wrong one in {100 * known.order:.0f} %"
+    useless = ": confidence does not tell them apart" if known.order <= 0.5 else ""
     return (
         f"confidence by {known.how} ({known.segments} segments, {right:.1f} % right; {known.kind}): "
-        f"{', '.join(changes)} (after: cross-validated)"
+        f"{', '.join(changes)} (after: cross-validated){order}{useless}"
     )

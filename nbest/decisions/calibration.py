@@ -18,6 +18,7 @@ BINS = 10
 ENOUGH = 200
 """Segments from which a map with as many steps as the data want is tried."""
 _FOLDS = 5
+_NOISE = 1e-13  # by which the same share of votes may differ between lists
 _FLOORS = (1e-9, 1e-6, 1e-4, 1e-3, 1e-2, 3e-2)
 
 
@@ -36,7 +37,7 @@ def steps(raw: Floats, right: Bools) -> Steps:
     """At most 1,000 steps."""
     order = np.argsort(raw, kind="stable")
     values, hits = raw[order], np.asarray(right, np.float64)[order]
-    new = np.append(True, np.diff(values) > 0)
+    new = np.append(True, np.diff(values) > _NOISE)
     if new.sum() > STEPS:
         wanted = np.zeros(len(values), bool)
         wanted[np.linspace(0, len(values), STEPS, endpoint=False).astype(np.int64)] = True
@@ -164,8 +165,6 @@ def learned(
 ) -> Confidence:
     """All that is kept of raw probabilities [N] of choices and of which were right; `units` are numbers of groups."""
     kind, values = fit_map(raw, right, units, seed)
-    found = steps(raw, right)
-    between = np.append(0.0, (found.high[:-1] + found.low[1:]) / 2)  # a threshold that no held-out segment is at
     errors = {
         "before": calibration_errors(raw, right),
         "after": calibration_errors(cross_validated(raw, right, units, seed), right),
@@ -174,14 +173,20 @@ def learned(
         decision=decision,
         kind=kind,
         values=values,
-        raw=between[::-1],
-        kept=np.cumsum(found.count[::-1]).astype(np.int64),
-        right=np.cumsum(found.right[::-1]).astype(np.int64),
+        **curve_of(raw, right),
         groups=int(units.max(initial=-1)) + 1 if grouped else 0,
         design=design_effect(right, units) if grouped else 1.0,
         errors=errors,
         **about,
     )
+
+
+def curve_of(raw: Floats, right: Bools) -> dict[str, Any]:
+    """Thresholds between raw probabilities, how many choices each keeps, and how many of these are right."""
+    found = steps(raw, right)
+    between = np.append(0.0, (found.high[:-1] + found.low[1:]) / 2)
+    kept, hits = (np.cumsum(each[::-1]).astype(np.int64) for each in (found.count, found.right))
+    return {"raw": between[::-1], "kept": kept, "right": hits}
 
 
 def design_effect(right: Bools, units: Ints) -> float:

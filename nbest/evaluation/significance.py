@@ -157,12 +157,18 @@ def resampled(metric: Metric, stats: Floats, *, samples: int = 1000, seed: int =
 
     The same groups are drawn for all of them, so that differences between the columns are paired.
     """
+    return np.concatenate([metric.score(totals) for totals in resampled_totals(stats, samples=samples, seed=seed)])
+
+
+def resampled_totals(stats: Floats, *, samples: int = 1000, seed: int = 12345) -> Iterator[Floats]:
+    """Totals [<= samples, ..., M] of statistics [G, ..., M] of groups drawn with replacement, part by part."""
     if not len(stats):
         raise ParameterError("resampling needs at least one segment, got none")
     count, shape = len(stats), stats.shape[1:]
     drawn = generator(seed).multinomial(count, np.full(count, 1.0 / count), size=samples)
     flat = stats.reshape(count, -1)
-    return np.concatenate([metric.score((some @ flat).reshape(-1, *shape)) for some in np.array_split(drawn, 10)])
+    for some in np.array_split(drawn, 10):
+        yield (some @ flat).reshape(-1, *shape)
 
 
 def _interval(values: Floats) -> tuple[float, float]:

@@ -45,6 +45,15 @@ class Confidence:
         """How many held-out segments."""
         return int(self.kept[-1])
 
+    @property
+    def order(self) -> float:
+        """How probably a right choice is surer than a wrong one, half where they are equal (the area under the ROC
+        curve): 0.5 where confidence tells nothing; NaN where all are right or all wrong."""
+        right, wrong = np.diff(self.right, prepend=0), np.diff(self.kept - self.right, prepend=0)
+        after = wrong.sum() - np.cumsum(wrong)
+        pairs = float(right.sum() * wrong.sum())
+        return float((right * (after + 0.5 * wrong)).sum()) / pairs if pairs else math.nan
+
     def calibrated(self, raw: Floats) -> Floats:
         """[...] the probabilities of being right for raw ones; never falling."""
         return MAPS[self.kind](self.values, np.asarray(raw, np.float64))

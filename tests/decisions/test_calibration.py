@@ -88,6 +88,7 @@ def test_steps_keep_all_and_ties_together() -> None:
     assert found.count.sum() == 5000
     assert found.right.sum() == right.sum()
     assert (found.low[1:] > found.high[:-1]).all()
+    assert len(steps(np.array([3 / 7, np.nextafter(3 / 7, 1), 0.5]), np.ones(3, bool)).count) == 2
     assert len(steps(np.repeat([0.2, 0.7], 3000), np.ones(6000, bool)).count) == 2
 
 
@@ -127,6 +128,8 @@ def test_curve_counts_the_surest() -> None:
     known = learned(raw, right, np.arange(300), decision={"kind": "vote"}, grouped=False, right_from=1.0)
     for least, kept, hits in zip(known.raw, known.kept, known.right, strict=True):
         assert (kept, hits) == ((raw >= least).sum(), right[raw >= least].sum())
+    pairs = raw[right][:, None] - raw[~right][None]
+    assert known.order == pytest.approx(np.mean((pairs > 0) + 0.5 * (pairs == 0)))
     again = confidence_of(known.content())
     assert again is not None
     assert again.content() == known.content()

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.decisions.calibration import learned
+from nbest.decisions.calibration import curve_of, design_effect, learned
 from nbest.model.abstention import Abstention, abstain_below, by_coverage, by_risk, risk_bound
 from nbest.model.confidence import Confidence
 
@@ -66,14 +66,10 @@ def risks(bound: float, delta: float, number: int, draws: int, copies: int = 1):
 
 def curve_alone(raw, right, units) -> Confidence:
     """Without a map, which takes longest to fit."""
-    from nbest.decisions.calibration import design_effect, steps
-
-    found = steps(raw, right)
-    between = np.append(0.0, (found.high[:-1] + found.low[1:]) / 2)[::-1]
-    kept, hits = (np.cumsum(each[::-1]).astype(int) for each in (found.count, found.right))
     values = {"slope": 1.0, "offset": 0.0, "floor": 1e-6}
     design = 1.0 if units is None else design_effect(right, units)
-    return Confidence({}, "logistic", values, between, kept, hits, right_from=1.0, design=design, groups=1)
+    curve = curve_of(raw, right)
+    return Confidence({}, "logistic", values, **curve, right_from=1.0, design=design, groups=1)
 
 
 @pytest.mark.parametrize(("bound", "copies"), [(0.1, 1), (0.2, 1), (0.2, 4)])

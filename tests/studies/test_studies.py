@@ -24,7 +24,9 @@ from nbest.studies.annealing import annealing
 from nbest.studies.base import Study
 from nbest.studies.bins import bins
 from nbest.studies.budget import budget
+from nbest.studies.calibration import calibration
 from nbest.studies.consensus import consensus
+from nbest.studies.coverage import coverage
 from nbest.studies.curve import curve
 from nbest.studies.curves import curves
 from nbest.studies.expected import Expected
@@ -58,6 +60,8 @@ SMALL: dict[str, Callable[[NBest], Study]] = {
     "curve": lambda c: curve(c, orders=2, samples=50),
     "settings": lambda c: curves(c, noisy(2), {"variance": [0.1, 1.0]}, method="likelihood"),
     "learning": lambda c: learning(c, noisy(2), methods=("likelihood",), sizes=(10, 30), repeats=2),
+    "calibration": lambda c: calibration(c, right=20.0, bins=3, samples=20),
+    "coverage": lambda c: coverage(c, right=20.0, risks=(0.5, 0.9), draws=3, samples=20),
     "ladder": lambda c: ladder(c, methods=("likelihood",), folds=2, samples=20),
     "path": lambda c: path(forests_of(c.with_metric(nbest.BLEU(tokenize="none"))), k=3, rounds=2),
     "sharpness": lambda c: sharpness(c, c.feature_names[0], model=None, points=5),
@@ -87,7 +91,9 @@ def test_files_parse_and_are_the_same_every_time(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "name",
     sorted(
-        set(STUDIES) - {"alpha", "annealing", "bins", "budget", "ladder", "learning", "path", "settings", "weights"}
+        set(STUDIES)
+        - {"alpha", "annealing", "bins", "budget", "calibration", "coverage", "ladder", "learning", "path", "settings"}
+        - {"weights"}
     ),
 )
 def test_names_of_features_are_escaped(name: str) -> None:
