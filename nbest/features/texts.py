@@ -10,19 +10,28 @@ from nbest.base.errors import CapabilityError, look_up
 from nbest.base.limits import check_count
 from nbest.base.types import Floats
 from nbest.compute import segments
-from nbest.corpus import NBest, characters, intern
+from nbest.corpus import NBest, Texts, characters, intern
 from nbest.corpus.answers import voting
 from nbest.features.recipes import record
+
+_FEW = 1000  # texts that Python counts faster than a kernel is loaded
 
 
 def length(corpus: NBest) -> NBest:
     """Adds `words` and `chars`: how many words and how many characters (white space apart) a hypothesis has."""
     if corpus.texts is None:
         raise CapabilityError("the feature 'length' needs the texts of the hypotheses and these lists carry none")
-    (words,), _ = intern(corpus.texts)
-    (chars,) = characters(corpus.texts)
-    added = _with(corpus, ("words", "chars"), np.stack([words.lengths(), chars.lengths()], axis=1))
-    return record(corpus, added, "length")
+    return record(corpus, _with(corpus, ("words", "chars"), _lengths(corpus.texts)), "length")
+
+
+def _lengths(texts: Texts) -> Floats:
+    """[H, 2] words and characters of texts; of few by Python: to load a kernel would take longer."""
+    if len(texts) < _FEW:
+        pieces = [text.split() for text in texts]
+        return np.array([(len(each), sum(map(len, each))) for each in pieces], np.float64).reshape(-1, 2)
+    (words,), _ = intern(texts)
+    (chars,) = characters(texts)
+    return np.stack([words.lengths(), chars.lengths()], axis=1).astype(np.float64)
 
 
 def answered(corpus: NBest) -> NBest:

@@ -12,9 +12,6 @@ import numpy as np
 from nbest.base.types import Floats
 from nbest.corpus import NBest, Texts
 from nbest.formats.column_names import GROUPS, IDS, PLACES, SOURCES, SYSTEMS, TEXTS
-from nbest.formats.lists.builder import Builder
-from nbest.formats.lists.jsonl import read_hypothesis
-from nbest.formats.records import plain
 
 NO_FEATURES = frozenset((*IDS, *TEXTS, *PLACES, *SYSTEMS, *SOURCES, *GROUPS, "gain", "answer"))
 """What a number beside the text of a hypothesis may be called without being a feature."""
@@ -31,6 +28,15 @@ def lists_of_one(candidates: Sequence[Candidate]) -> NBest:
     regular = _regular(candidates)
     if regular is not None:
         return regular
+    return _checked(candidates)
+
+
+def _checked(candidates: Sequence[Candidate]) -> NBest:
+    """Whatever they hold, or an error that says what is wrong with which."""
+    from nbest.formats.lists.builder import Builder
+    from nbest.formats.lists.jsonl import read_hypothesis
+    from nbest.formats.records import plain
+
     builder, beside = Builder("candidates"), features_beside(candidates[0])
     for number, candidate in enumerate(candidates, 1):
         hypothesis = plain(candidate)

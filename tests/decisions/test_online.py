@@ -236,8 +236,9 @@ def test_many_sets_of_names_are_not_all_remembered() -> None:
 
 def test_nothing_but_numpy_is_imported(tmp_path) -> None:
     sparse = nbest.LogLinear({"a": 1.0, "s_1": 0.5}, dense=("a",), answer="last-number")
-    recipes = ({"kind": "answered"}, {"kind": "rank"})
-    adding = nbest.LogLinear({"a": 1.0, "answered": 0.5, "rank": 0.1}, features=recipes, answer="last-number")
+    recipes = tuple({"kind": kind} for kind in ("answered", "rank", "length"))
+    weights = {"a": 1.0, "answered": 0.5, "rank": 0.1, "words": 0.2}
+    adding = nbest.LogLinear(weights, features=recipes, answer="last-number")
     for k, decision in enumerate(DECISIONS):
         replace(sparse, decision=decision).save(tmp_path / f"{k}.sparse.json")
         replace(adding, decision=decision).save(tmp_path / f"{k}.adding.json")

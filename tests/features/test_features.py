@@ -10,14 +10,18 @@ from rapidfuzz.distance import Levenshtein
 from strategies import text_lists
 
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.features import FEATURES, FITTED, agreement, apply_recipes, length, rank, within_scale
+from nbest.features import FEATURES, FITTED, agreement, apply_recipes, length, rank, texts, within_scale
 from nbest.testing import toy_lists, with_scaled
 
 
 @settings(deadline=None, max_examples=60)
 @given(text_lists(longest=5))
 def test_length_and_rank(corpus):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(texts, "_FEW", 0)
+        by_kernel = length(corpus)
     found = rank(length(corpus))
+    assert found.features[:, :-1].tolist() == by_kernel.features.tolist()
     assert found.feature_names[-3:] == ("words", "chars", "rank")
     h = 0
     for size in corpus.lengths:
