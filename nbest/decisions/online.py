@@ -68,6 +68,14 @@ class Online:
         index = decide(one, **self.options)
         return Chosen(index, as_kept(one.texts[index]), float(one.scores[index]), sure=partial(_sure, one, index))
 
+    def heard(self, candidate: Mapping[str, Any]) -> tuple[str, float]:
+        """The answer and the score that a hypothesis has alone, before others are there."""
+        _check([candidate])
+        if not isinstance(candidate.get("text"), str):
+            raise ParameterError(f"a hypothesis must have its 'text', got {sorted(map(str, candidate))}")
+        one = _One(self, [candidate], [candidate["text"]])
+        return one.answers[0], float(one.scores[0])
+
     def _by_batch(self, candidates: Candidates) -> Chosen:
         """As all lists are chosen from, with a corpus of one."""
         found = choose(self.model, lists_of_one(candidates), self.decision)
@@ -92,16 +100,21 @@ class _One:
 
     @cached_property
     def votes(self) -> Ballot:
-        """By answers that are given, or found by the rule of the model, else by whole texts."""
+        """By their answers."""
+        return ballot_of(self.answers)
+
+    @cached_property
+    def answers(self) -> list[str]:
+        """H answers that are given, or found by the rule of the model, else whole texts."""
         model = self.online.model
         given = self._given()
         if given is not None or not model.answer:
-            return self.plain_votes
+            return [as_kept(text) for text in given or self.texts]
         if model.answer == OWN:
             model.answered(lists_of_one(self.candidates))  # which says that answers are missing
         rule, texts = self.online.rule, [as_kept(text) for text in self.texts]
         found = {text: rule.answer(text) for text in set(texts)}
-        return ballot_of([found[text] for text in texts])
+        return [found[text] for text in texts]
 
     @cached_property
     def plain_votes(self) -> Ballot:

@@ -1,7 +1,7 @@
 """When to stop sampling candidates: as soon as more of them would hardly change the answer.
 
 stopper = nbest.stopping.Stopper(at=0.95, most=40)
-while not stopper.vote(answer_of(sample())):
+while not stopper.add({"text": sample()}):
     pass
 stopper.standing.answer
 """
@@ -9,11 +9,16 @@ stopper.standing.answer
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.base.limits import check_count
 from nbest.decisions.choose import decision_of
+from nbest.decisions.online import Online
 from nbest.decisions.vote import weighing
 from nbest.model.loglinear import LogLinear
 
@@ -53,6 +58,8 @@ class Standing:
         kind = str(decision["kind"])
         if kind not in ("vote", "1best"):
             raise CapabilityError(f"sampling can be stopped for the decisions vote and 1best, and the model has {kind}")
+        known = None if model is None else model.calibration
+        self._known = known if known is not None and known.covers(decision) else None
         self._by_score = kind == "1best"
         self._sum_scores = decision.get("pool") == "scores"
         self._gamma = weighing(model, decision.get("gamma"))
@@ -136,6 +143,12 @@ class Standing:
             return math.exp(weight - most) / total
         return math.exp(weight - self._total) * self.voters / (self.voters + 1)
 
+    @property
+    def confidence(self) -> float:
+        """The probability as the model was calibrated, on whole lists; else as it is."""
+        raw = self.probability
+        return raw if self._known is None or not raw else float(self._known.calibrated(np.array([raw]))[0])
+
 
 class Stopper:
     """Says after every candidate whether to stop sampling, by a rule of `RULES`: what it watches has reached `at`.
@@ -162,6 +175,14 @@ class Stopper:
             raise ParameterError(f"'most' of Stopper must be at least 'least', which is {least}; got {most}")
         self.at, self.least, self.most = at, least, most
         self.standing = Standing(model)
+        self._hear = Online(model or LogLinear({})).heard
+
+    def add(self, candidate: Mapping[str, Any]) -> bool:
+        """One more candidate, as `model.choose` takes them: text, features, answer; whether to stop.
+
+        Features that a model adds by comparing hypotheses have the values of a list of one: use others here.
+        """
+        return self.vote(*self._hear(candidate))
 
     def vote(self, answer: str, score: float = 0.0) -> bool:
         """One more candidate, by its answer ("": none) and its score; whether to stop."""
@@ -171,7 +192,7 @@ class Stopper:
     @property
     def watched(self) -> float:
         """What is compared with `at`."""
-        return self.standing.stays if self.rule == "votes" else self.standing.probability
+        return self.standing.stays if self.rule == "votes" else self.standing.confidence
 
     @property
     def stopped(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.decisions.stopping import RULES, Stopper
+from nbest.decisions.stopping import RULES, Standing
 from nbest.evaluation.drawn import random_orders, scored_lists
 from nbest.model.loglinear import LogLinear
 
@@ -41,7 +41,7 @@ class Traced:
 def traced(lists: NBest, model: LogLinear | None, order: Ints) -> Traced:
     """What a `Stopper` sees of lists in this order [H] of their hypotheses.
 
-    It is the online object itself that goes through them. Cost: some microseconds a hypothesis.
+    It is what the online object uses that goes through them. Cost: some microseconds a hypothesis.
     """
     bare, model = scored_lists(lists, model)
     assert bare.texts is not None
@@ -49,12 +49,12 @@ def traced(lists: NBest, model: LogLinear | None, order: Ints) -> Traced:
     watched = {rule: np.zeros(len(order)) for rule in RULES}
     chosen = np.zeros(len(order), np.int64)
     for low, high in zip(lists.offsets[:-1].tolist(), lists.offsets[1:].tolist(), strict=True):
-        stopper = Stopper(model=model)
+        standing = Standing(model)
         for h in range(low, high):
-            stopper.vote(answers[h], scores[h])
-            chosen[h] = low + stopper.standing.place
-            watched["votes"][h] = stopper.standing.stays
-            watched["confidence"][h] = stopper.standing.probability
+            standing.add(answers[h], scores[h])
+            chosen[h] = low + standing.place
+            watched["votes"][h] = standing.stays
+            watched["confidence"][h] = standing.confidence
     return Traced(lists.offsets, watched, order[chosen] if len(order) else chosen)
 
 

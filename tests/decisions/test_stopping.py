@@ -16,6 +16,7 @@ from nbest.corpus import NBest, Texts
 from nbest.decisions.confidence import answer_probabilities
 from nbest.decisions.stopping import Standing, Stopper, stays_ahead
 from nbest.model.loglinear import LogLinear
+from tests.evaluation.test_stopped import random_lists
 
 MODELS = {
     "plurality": None,
@@ -102,3 +103,40 @@ def test_arguments_are_checked() -> None:
         Stopper(rule="vots")
     with pytest.raises(CapabilityError, match="the model has mbr"):
         Standing(LogLinear({"f": 1.0}, decision={"kind": "mbr"}))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_candidates_are_heard_as_they_are_chosen_from(name: str) -> None:
+    model = MODELS[name]
+    drawn = [("a", 1), ("b", 3), ("", 9), ("a", 2), ("b", -1), ("c", 4)]
+    told = [{"text": f"said {answer}", "answer": answer, "features": {"f": score}} for answer, score in drawn]
+    by_dict, by_vote = Stopper(1.0, model=model), Stopper(1.0, model=model)
+    for k, (candidate, (answer, score)) in enumerate(zip(told, drawn, strict=True), 1):
+        by_dict.add(candidate)
+        by_vote.vote(answer, 0.0 if model is None else 0.7 * score)
+        assert by_dict.standing.place == by_vote.standing.place
+        assert by_dict.watched == pytest.approx(by_vote.watched)
+        if model is not None:
+            assert by_dict.standing.place == model.choose(told[:k]).index
+
+
+def test_answers_are_found_by_the_rule_of_the_model() -> None:
+    stopper = Stopper(0.8, model=LogLinear({"f": 1.0}, answer="last-number", decision={"kind": "vote"}), rule="votes")
+    assert not stopper.add({"text": "so it is 12", "features": {"f": 0.0}})
+    assert stopper.add({"text": "12, I think", "features": {"f": 1.0}})
+    assert stopper.standing.answer == "12"
+    with pytest.raises(ParameterError, match="text"):
+        stopper.add({"features": {"f": 1.0}})
+    with pytest.raises(ParameterError, match="f"):
+        stopper.add({"text": "13"})
+
+
+def test_a_calibrated_model_stops_by_its_calibrated_confidence() -> None:
+    lists = random_lists(3, 60)
+    model = nbest.calibrate(LogLinear({"f": 0.1}, decision={"kind": "vote"}), lists, right=0.5)
+    assert model.calibration is not None
+    standing = Standing(model)
+    standing.add("a", 0.3)
+    standing.add("a", 0.1)
+    wanted = model.calibration.calibrated(np.array([standing.probability]))[0]
+    assert standing.confidence == wanted != standing.probability
