@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from nbest.base.errors import CapabilityError, NbestError, ParameterError, look_up
 from nbest.cli.calibrate import Calibrate
 from nbest.cli.console import Console, print_json
@@ -17,7 +15,6 @@ from nbest.cli.tune import Tune
 from nbest.corpus.contract import Corpus, need_lists
 from nbest.decisions import DECISIONS, needs_model
 from nbest.decisions.choose import decision_of
-from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear, load
 from nbest.trainers.calibrate import calibrate, right_from
 from nbest.trainers.pipeline import Pipeline
@@ -43,9 +40,9 @@ def run(call: Calibrate) -> None:
         found.save(call.output)
     known = found.calibration
     assert known is not None
-    console.say(said(known))
+    console.say(known.words())
     if call.as_json:
-        print_json({**told(known), **({} if call.output == "-" else {"output": call.output})})
+        print_json({**known.summary(), **({} if call.output == "-" else {"output": call.output})})
 
 
 def _decision(call: Calibrate, model: LogLinear | None, given: dict[str, str], metric: type) -> dict[str, Any]:
@@ -102,32 +99,3 @@ def check_calibrating(call: Tune) -> None:
         raise ParameterError(f"a Moses weight file cannot hold a calibration; write .json, or tune without {asked}")
     if asked and call.grid and not call.heldout and not call.split:
         raise ParameterError(f"{asked} with --grid needs held-out lists: --heldout LISTS or --split SHARE")
-
-
-# words ----------------------------------------------------------------------------------------------------------
-
-
-def told(known: Confidence) -> dict[str, Any]:
-    """What is known, without the curve."""
-    content = known.content()
-    kept = ("decision", "right", "how", "groups", "design", "errors")
-    return {
-        "segments": known.segments,
-        "map": known.kind,
-        "order": known.order,
-        **{name: content[name] for name in kept},
-    }
-
-
-def said(known: Confidence) -> str:
-    """Calibration errors before and after, in words."""
-    before, after = ((known.errors or {}).get(when, {}) for when in ("before", "after"))
-    names = {"ece": "calibration error", "brier": "Brier score", "log_loss": "log loss"}
-    changes = [f"{words} {before[name]:.3f} -> {after[name]:.3f}" for name, words in names.items() if name in before]
-    right = 100.0 * known.right[-1] / known.segments
-    order = "" if np.isnan(known.order) else f"; a right choice is surer than a wrong one in {100 * known.order:.0f} %"
-    useless = ": confidence does not tell them apart" if known.order <= 0.5 else ""
-    return (
-        f"confidence by {known.how} ({known.segments} segments, {right:.1f} % right; {known.kind}): "
-        f"{', '.join(changes)} (after: cross-validated){order}{useless}"
-    )

@@ -84,6 +84,8 @@ def _print_model(found: ModelInspection, console: Console) -> None:
     if found.decision:
         options = {key: value for key, value in found.decision.items() if key != "kind"}
         put(f"chooses by {found.decision['kind']}{_settings(options)}")
+    if found.confidence:
+        put(found.confidence["words"])
     zeros = f" ({found.sparse_zeros} of them 0)" if found.sparse_zeros else ""
     put(f"weights: {len(found.dense)} dense, {found.sparse_weights} sparse{zeros}")
     for header, rows in (

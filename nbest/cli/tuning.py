@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
-from nbest.cli.calibrating import after_tuning, check_calibrating, said, told
+from nbest.cli.calibrating import after_tuning, check_calibrating
 from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.loading import (
@@ -169,7 +169,7 @@ def _summary(
         **_about(dev),
         **model.scores_,
         **({} if heldout is None else {"heldout_segments": len(heldout)}),
-        **({} if model.calibration is None else {"confidence": told(model.calibration)}),
+        **({} if model.calibration is None else {"confidence": model.calibration.summary()}),
         "seconds": {key: round(value, 3) for key, value in seconds.items()},
     }
 
@@ -200,7 +200,7 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None
     else:
         console.say("no metric: the lists were not scored")
     if model.calibration is not None:
-        console.say(said(model.calibration))
+        console.say(model.calibration.words())
     if not any(model.weights.values()):
         console.warn("all weights are 0: no choice is better than another by this metric, or none could be found")
     strongest = sorted(model.weights.items(), key=lambda item: -abs(item[1]))[:20]

@@ -38,6 +38,7 @@ class ModelInspection:
     negative: tuple[tuple[str, float], ...]  # and of the least
     versions: dict[str, str]
     decision: dict[str, Any]  # kind and options; nothing where it is the 1-best
+    confidence: dict[str, Any]  # how it was calibrated; nothing where it was not
 
 
 def is_model(path: str | Path) -> bool:
@@ -65,7 +66,7 @@ def _head(path: str | Path) -> bytes:
 
 def inspect_model(model: LogLinear, top: int = 20) -> ModelInspection:
     """Look at a model; of sparse features the `top` of the largest and of the least weights are named."""
-    listed = model.dense
+    listed, known = model.dense, model.calibration
     if listed is None:
         listed = tuple(model.weights) if len(model.weights) <= _LISTED else ()
     dense = {name: float(model.weights[name]) for name in listed if name in model.weights}
@@ -88,6 +89,7 @@ def inspect_model(model: LogLinear, top: int = 20) -> ModelInspection:
         negative=tuple((names[at], float(values[at])) for at in order[:top] if values[at] < 0),
         versions=dict(model.versions),
         decision=dict(model.decision),
+        confidence={} if known is None else {**known.summary(), "words": known.words()},
     )
 
 

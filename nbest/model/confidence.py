@@ -65,6 +65,32 @@ class Confidence:
         )
         return mine == other
 
+    def summary(self) -> dict[str, Any]:
+        """What is known, without the curve."""
+        content = self.content()
+        kept = ("decision", "right", "how", "groups", "design", "errors")
+        head = {"segments": self.segments, "map": self.kind, "order": self.order}
+        return {**head, **{name: content[name] for name in kept}}
+
+    def words(self) -> str:
+        """Calibration errors before and after, and whether confidence tells right from wrong choices."""
+        before, after = ((self.errors or {}).get(when, {}) for when in ("before", "after"))
+        names = {"ece": "calibration error", "brier": "Brier score", "log_loss": "log loss"}
+        changes = [
+            f"{words} {before[name]:.3f} -> {after[name]:.3f}"
+            for name, words in names.items()
+            if name in before and name in after
+        ]
+        right = 100.0 * self.right[-1] / self.segments
+        order = (
+            "" if math.isnan(self.order) else f"; a right choice is surer than a wrong one in {100 * self.order:.0f} %"
+        )
+        useless = ": confidence does not tell them apart" if self.order <= 0.5 else ""
+        return (
+            f"confidence by {self.how} ({self.segments} segments, {right:.1f} % right; {self.kind}): "
+            f"{', '.join(changes)} (after: cross-validated){order}{useless}"
+        )
+
     def content(self) -> dict[str, Any]:
         """As the model file keeps it."""
         return {

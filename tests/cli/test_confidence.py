@@ -100,7 +100,10 @@ def test_errors_of_abstaining(capsys: pytest.CaptureFixture[str]) -> None:
 def test_calibrate_a_model_and_votes(capsys: pytest.CaptureFixture[str]) -> None:
     args = ["calibrate", "heldout.jsonl", "--metric", "external"]
     assert main([*args, "--model", "model.json", "--decision", "vote", "-o", "again.json"]) == 0
-    assert "calibration error" in capsys.readouterr().err
+    said = capsys.readouterr().err.strip()
+    assert "calibration error" in said
+    assert main(["inspect", "again.json"]) == 0
+    assert said in capsys.readouterr().out
     assert nbest.load("again.json").confidence == nbest.load("calibrated.json").confidence
     assert main([*args, "-o", "votes.json", "--json", "-q"]) == 0
     told = json.loads(capsys.readouterr().out)
