@@ -80,7 +80,7 @@ def ballot(lists: NBest) -> Ballot:
 
 def pooled(lists: NBest) -> tuple[NBest, Ballot]:
     """Lists whose hypotheses are the answers of these, with the sums of their voters' features and the means of their
-    statistics; and who voted for them."""
+    statistics; and who voted for them. Their texts are the answers."""
     from scipy.sparse import csr_array
 
     votes = ballot(lists)
@@ -91,5 +91,9 @@ def pooled(lists: NBest) -> tuple[NBest, Ballot]:
         "sparse": None if lists.sparse is None else csr_array(adding @ lists.sparse),
         "stats": None if lists.stats is None else votes.sums(lists.stats) / votes.votes[:, None],
     }
-    sums |= dict.fromkeys(("texts", "answers", "systems", "gains", "positions"))
-    return replace(lists, offsets=votes.offsets, answer_rule="", **sums), votes
+    assert lists.compared is not None
+    _, first = np.unique(votes.answers[votes.voters], return_index=True)
+    sums["texts"] = lists.compared.take(votes.voters[first])
+    sums["answers"] = None if lists.answers is None else sums["texts"]
+    sums |= dict.fromkeys(("systems", "gains", "positions"))
+    return replace(lists, offsets=votes.offsets, **sums), votes

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import nbest
-from nbest.base.errors import CapabilityError
+from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts
 from nbest.corpus.ballots import pooled
 from nbest.decisions.confidence import answer_probabilities
@@ -94,6 +94,17 @@ def test_pooled_lists_are_sums_over_voters():
         assert answers.features[at] == pytest.approx(lists.features[same].sum(axis=0))
         assert answers.sparse.toarray()[at] == pytest.approx(lists.sparse.toarray()[same].sum(axis=0))
         assert answers.losses()[at] == pytest.approx(lists.losses()[same].mean())
+
+
+def test_held_out_lists_are_compared_by_the_same_answers():
+    dev, heldout = (replace(voters(seed), answers=voters(seed).texts) for seed in (6, 7))
+    answers, _ = pooled(dev)
+    assert answers.answers is not None
+    assert len(answers.texts) == answers.hypotheses
+    model = nbest.VoteLikelihood(variance=0.1).fit(dev, heldout)
+    assert model.scores_["heldout"] == heldout.score(nbest.choose(model, heldout).chosen)
+    with pytest.raises(ParameterError, match="must be compared as those to train on"):
+        nbest.VoteLikelihood(variance=0.1).fit(dev, voters(7))
 
 
 def test_a_saved_model_votes_the_same(tmp_path):
