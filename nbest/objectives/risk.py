@@ -94,4 +94,4 @@ def _curved(metric: Any, sigmoid: bool) -> Ints:
     for seed in range(4):  # several points, so that every branch is met
         point = np.random.default_rng(seed).uniform(50.0, 100.0, size)
         hessian |= expand(risk.formula, point).hessian != 0
-    return np.argwhere(np.triu(hessian))
+    return np.ascontiguousarray(np.argwhere(np.triu(hessian)))  # as the empty one: kernels are compiled once

@@ -52,6 +52,7 @@ def cases(draw, longest=5, counts=(-1, 3), values=None):
 
 def made(lists, seed, kind="errors", counts=(-1, 3), values=None, columns=4):
     rng = np.random.default_rng(seed)
+    lists.flags.writeable = False  # as in a corpus: the kernels that it has
     size = int(lists[-1])
     errors = rng.integers(0, 4, size)
     lengths = np.repeat(rng.integers(1, 5, len(lists) - 1), segments.lengths(lists))

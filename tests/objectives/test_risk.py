@@ -464,7 +464,8 @@ def check_kernels(seed, offsets, width, measures, kind, whole, with_extra):
     stats = rng.integers(-3, 9, (count, measures)).astype(np.float64) if whole else rng.normal(size=(count, measures))
     extra = rng.normal(size=count) if with_extra else np.zeros(0)
     weights, gamma, temperature = rng.normal(size=width), 1.7, 0.6
-    pairs = np.argwhere(np.triu(np.ones((measures, measures), bool)))
+    pairs = np.ascontiguousarray(np.argwhere(np.triu(np.ones((measures, measures), bool))))
+    offsets.flags.writeable = False  # as in a corpus: the kernels that it has
     blocked = Blocked.of(features, stats, offsets)
     assert blocked.columns.dtype == kind
     lengths = segments.lengths(offsets)
