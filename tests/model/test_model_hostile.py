@@ -133,7 +133,7 @@ def test_wrong_values_of_confidence(kind):
                 assert ((p >= 0) & (p <= 1)).all()
                 assert (np.diff(p) >= 0).all()
                 by_coverage(known, 0.5)
-                json.dumps(known.content(), default=str)
+                json.dumps([known.content(), known.summary(), known.words()])
     assert refused > 10 * len(list(places(content)))
 
 
