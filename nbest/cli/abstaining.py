@@ -32,6 +32,8 @@ def abstention_of(
     if not said:
         return None
     known = _known(model, decision, said[0])
+    if known.order <= 0.5:
+        console.warn("wrong choices were as sure as right ones on held-out segments: this confidence tells nothing")
     if call.coverage is not None:
         found = by_coverage(known, call.coverage)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,11 @@ def test_errors_of_abstaining(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not of --decision 1best" in fails(capsys, *rerank, "calibrated.json", "-d", "1best", "--coverage", "0.5")
     assert "give one of them" in fails(capsys, *rerank, "calibrated.json", "--risk", "0.1", "--coverage", "0.5")
     assert "the lowest that can be promised is" in fails(capsys, *rerank, "calibrated.json", "--risk", "0.001")
+    lists = voters(60, 4)
+    lists = replace(lists, gains=1.0 - lists.gains).with_metric(nbest.External())
+    nbest.calibrate(None, lists).save("against.json")
+    assert main([*rerank, "against.json", "--coverage", "0.5", "-q", "-o", "out.txt"]) == 0
+    assert "tells nothing" in capsys.readouterr().err
     assert "give --risk" in fails(capsys, *rerank, "calibrated.json", "--delta", "0.1")
 
 
