@@ -8,6 +8,7 @@ from typing import Any
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.cli.console import Console
 from nbest.cli.rerank import Rerank
+from nbest.decisions.choose import calibration_for
 from nbest.model.abstention import DELTA, Abstention, abstain_below, by_coverage, by_risk
 from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
@@ -47,7 +48,7 @@ def _known(model: LogLinear | None, decision: Mapping[str, Any], option: str) ->
     known = None if model is None else model.calibration
     if known is None:
         raise CapabilityError(f"{option} needs a model that knows how sure its choices are, and this does not; {_HOW}")
-    if not known.covers(decision):
+    if calibration_for(model, decision, known.answer) is None:
         raise CapabilityError(
             f"{option} needs a model that knows how sure choices by this decision are; it knows of "
             f"{_words(known.decision)}, not of {_words(decision)}; {_HOW.replace('-o', '--decision DECISION -o')}"
@@ -57,9 +58,19 @@ def _known(model: LogLinear | None, decision: Mapping[str, Any], option: str) ->
 
 def _say_uncalibrated(model: LogLinear | None, decision: Mapping[str, Any], console: Console) -> None:
     known = None if model is None else model.calibration
-    if known is None or not known.covers(decision):
+    if known is None or calibration_for(model, decision, known.answer) is None:
         by = "" if known is None else f" by {_words(decision)}"
         console.say(f"the confidence of choices{by} is a share of votes or weight, not calibrated; {_HOW}")
+
+
+def need_calibrated(call: Rerank, calibrated: bool) -> None:
+    """Complain of lists whose answers are compared otherwise than those that thresholds are from."""
+    if not calibrated and (call.coverage is not None or call.risk is not None):
+        option = "--coverage" if call.risk is None else "--risk"
+        raise CapabilityError(
+            f"{option} needs answers as in the lists that the model was calibrated on, and these are compared "
+            "otherwise; give the same --answer, or calibrate on such lists"
+        )
 
 
 def _words(decision: Mapping[str, Any]) -> str:

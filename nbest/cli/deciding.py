@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from nbest.base.errors import ParameterError
+from nbest.base.errors import ParameterError, look_up
 from nbest.cli.further import named_numbers, refuse_rest, take
 from nbest.cli.rerank import Rerank
 from nbest.corpus.metric import Metric
 from nbest.decisions import BY_METRIC, DECISIONS, needs_model, takes
 from nbest.decisions.choose import decision_of
+from nbest.decisions.vote import POOLS
 from nbest.model.loglinear import LogLinear, load
 
 
@@ -37,6 +38,8 @@ def decision_said(call: Rerank, model: LogLinear, further: dict[str, str]) -> di
         refuse_rest(further, function, own=Rerank)
     given = {"gain": call.gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
     given |= {"pool": call.pool, "share": call.share}
+    if call.pool is not None:
+        look_up(dict.fromkeys(POOLS), call.pool, "pool")
     for name, value in given.items():
         if value is not None and not takes(own["kind"], name):
             wanted = " or ".join(each for each in DECISIONS if takes(each, name))

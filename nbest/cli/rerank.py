@@ -63,7 +63,7 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     )
     gamma: float | None = parameter(
         None,
-        "Sharpness of vote, mbr and consensus (default: the model's); large is 1best, 0 is without any model.",
+        "Sharpness of vote (default 1), mbr and consensus (the model's); large is 1best, 0 is without any model.",
         least=0.0,
     )
     pool: str | None = parameter(
@@ -93,7 +93,9 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
         None, "How often the bound of --risk may fail, by the draw of held-out segments (default 0.1).", least=0.0
     )
     top: int | None = parameter(
-        None, "Write lists of so many best hypotheses, best first, with the model's score among the features.", least=1
+        None,
+        "Write lists of so many best hypotheses: what is chosen, then by score, with the model's score among the features.",
+        least=1,
     )
     to: str | None = parameter(None, "With --top: format of the output (default: by suffix, else jsonl).")
     stream: bool = parameter(

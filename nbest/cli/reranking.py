@@ -13,7 +13,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError, ParameterError, listed, look_up
 from nbest.base.files import replacing
 from nbest.base.types import Bools
-from nbest.cli.abstaining import abstention_of
+from nbest.cli.abstaining import abstention_of, need_calibrated
 from nbest.cli.console import Console, Pace
 from nbest.cli.deciding import decision_said, model_of
 from nbest.cli.further import separate
@@ -132,6 +132,7 @@ class _Lines:
         self.empty += int((found.chosen < 0).sum())
         abstained = None if self.abstention is None else ~self.abstention.answers(found.probability, found.confidence)
         if abstained is not None:
+            need_calibrated(self.call, found.calibration is not None)
             abstained &= found.chosen >= 0
             self.abstained += int(abstained.sum())
             texts = ["" if without else text for without, text in zip(abstained, texts, strict=True)]

@@ -10,16 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 from nbest.base.errors import CapabilityError, FormatError, ParameterError, look_up
-from nbest.cli.abstaining import abstention_of
+from nbest.cli.abstaining import abstention_of, need_calibrated
 from nbest.cli.console import Console
 from nbest.cli.deciding import decision_said, model_of
 from nbest.cli.further import separate
 from nbest.cli.rerank import Rerank
 from nbest.cli.streams import foreseen
 from nbest.corpus import NBest
-from nbest.corpus.answers import AnswerRule, answer_rule
-from nbest.corpus.texts import as_kept
+from nbest.corpus.answers import answer_rule
 from nbest.decisions import DECISIONS
+from nbest.decisions.choose import calibration_for
 from nbest.decisions.online import ALWAYS, ONLINE
 from nbest.formats.candidates import features_beside
 from nbest.formats.json_text import loads, need, need_number
@@ -42,8 +42,9 @@ def run(call: Rerank) -> None:
     decision = decision_said(call, model, further)
     console = Console(quiet=call.quiet, compiling=decision["kind"] not in ONLINE)
     abstention = abstention_of(call, model, decision, console)
-    rule = None if call.answer is None else answer_rule(call.answer)
-    stream = _Stream(replace(model, decision=decision), abstention, rule)
+    if call.answer is not None:
+        answer_rule(call.answer)  # a wrong one is told before lines come
+    stream = _Stream(call, replace(model, decision=decision, answer=call.answer or model.answer), abstention)
     for line, raw in enumerate(sys.stdin.buffer, 1):
         sys.stdout.buffer.write(json.dumps(stream.answer(line, raw), ensure_ascii=False).encode("utf-8") + b"\n")
         sys.stdout.buffer.flush()
@@ -59,6 +60,7 @@ def _refuse(call: Rerank, paths: Sequence[str]) -> None:
     if call.model == "-":
         raise ParameterError("only one input can come from standard input (-)")
     others = {"--output": call.output != "-", "--ids": call.ids, "--format": call.format, "--option": call.option}
+    others |= {"--top": call.top is not None, "--to": call.to is not None}
     for name, given in others.items():
         if given:
             raise ParameterError(
@@ -69,10 +71,9 @@ def _refuse(call: Rerank, paths: Sequence[str]) -> None:
 class _Stream:
     """Answers lines, and counts those that it cannot answer."""
 
-    def __init__(self, model: LogLinear, abstention: Abstention | None, rule: AnswerRule | None) -> None:
-        self.model, self.abstention, self.rule = model, abstention, rule
-        known = model.calibration
-        self.calibrated = known is not None and known.covers(model.decision)
+    def __init__(self, call: Rerank, model: LogLinear, abstention: Abstention | None) -> None:
+        self.call, self.model, self.abstention = call, model, abstention
+        self.calibrated = calibration_for(model, model.decision, model.answer) is not None
         self.lines, self.failed, self.first = 0, 0, ""
 
     def answer(self, line: int, raw: bytes) -> dict[str, Any]:
@@ -100,7 +101,9 @@ class _Stream:
             "index": None if without else found.index,
             "score": None if without else found.score,
         }
-        row |= {"confidence": _sure(found), "calibrated": self.calibrated}
+        calibrated = self.calibrated if found.index is None else found.calibrated
+        need_calibrated(self.call, calibrated)
+        row |= {"confidence": _sure(found), "calibrated": calibrated}
         if self.abstention is not None:
             row["abstained"] = found.abstained and found.index is not None
         gains = _gains(line, candidates)
@@ -110,10 +113,10 @@ class _Stream:
         return row if group is None else row | {"group": group}
 
     def _answered(self, candidates: list[Any]) -> list[Any]:
-        """With the answers that the rule finds, if one is given."""
-        if self.rule is None or not all(isinstance(each.get("text"), str) for each in candidates):
+        """Without answers of their own where a rule is given, which finds them."""
+        if self.call.answer is None:
             return candidates
-        return [{**each, "answer": self.rule.answer(as_kept(each["text"]))} for each in candidates]
+        return [{key: value for key, value in each.items() if key != "answer"} for each in candidates]
 
 
 def _gains(line: int, candidates: Sequence[dict[str, Any]]) -> list[float]:
@@ -150,6 +153,9 @@ def _name(line: int, segment: dict[str, Any]) -> str:
 def _candidates(line: int, segment: dict[str, Any]) -> list[Any]:
     """The hypotheses of a line: those of our format, `candidates`, or the choices of a response."""
     check_keys(INPUT, line, segment, _KEYS)
+    several = [name for name in ("hypotheses", "candidates", "choices", "response") if name in segment]
+    if len(several) > 1:
+        raise FormatError(INPUT, line, f'has "{several[0]}" and "{several[1]}"; give one of them')
     if "hypotheses" in segment:
         given: list[Any] = need(INPUT, line, '"hypotheses"', segment["hypotheses"], list)
         return [{"features": {}, **need(INPUT, line, "a hypothesis", each, dict)} for each in given]

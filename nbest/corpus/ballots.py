@@ -46,7 +46,7 @@ class Ballot:
         if values.ndim == 1:
             return np.bincount(to, values, minlength=self.size).astype(np.float64, copy=False)
         columns = [np.bincount(to, column, minlength=self.size) for column in values.T]
-        return np.stack(columns, axis=1) if columns else np.zeros((self.size, 0))
+        return np.stack(columns, axis=1).astype(np.float64, copy=False) if columns else np.zeros((self.size, 0))
 
     def of_hypotheses(self, values: Floats, otherwise: float = 0.0) -> Floats:
         """[H] the value [A] of the answer of each hypothesis."""

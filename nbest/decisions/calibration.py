@@ -102,8 +102,8 @@ def _fit_logistic(given: Steps) -> dict[str, float]:
 
 def _newton(x: Floats, count: Floats, wanted: Floats) -> tuple[float, float, float]:
     """The least sum of count * log(1 + exp(z)) - wanted * z for z = slope x + offset, slope and offset there."""
-    middle, spread = np.average(x, weights=count), 0.0
-    spread = float(np.sqrt(np.average((x - middle) ** 2, weights=count)))
+    middle = float(np.average(x, weights=count))
+    spread = float(np.sqrt(np.average((x - middle) ** 2, weights=count))) if np.ptp(x) else 0.0
     share = float(wanted.sum() / count.sum())
     design = np.stack([(x - middle) / (spread or 1.0), np.ones(len(x))], axis=1)
 

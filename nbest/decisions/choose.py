@@ -13,6 +13,7 @@ from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.base.parameters import keywords_of
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
+from nbest.corpus.answers import rule_of
 from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
 from nbest.decisions.confidence import answer_probabilities, of_chosen
@@ -55,8 +56,8 @@ class Choice:
     @cached_property
     def calibration(self) -> Confidence | None:
         """What held-out lists told of choices by this decision, where the model knows it (`nbest.calibrate`)."""
-        known = None if self.model is None else self.model.calibration
-        return known if known is not None and known.covers(self.decision) else None
+        rule = rule_of(self.lists) or ("" if self.model is None else self.model.answer)
+        return calibration_for(self.model, self.decision, rule)
 
     @cached_property
     def confidence(self) -> Floats:
@@ -88,6 +89,29 @@ def decision_of(model: LogLinear | None, said: str | Mapping[str, Any] | None = 
     if model is None and needs_model(kind):
         raise ParameterError(f"the decision {kind} needs a model")
     return found
+
+
+def options_of(decision: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of a decision: those that are said, the others as they are by default."""
+    keywords = keywords_of(DECISIONS[decision["kind"]])
+    known = {name: each.default for name, each in keywords.items() if name not in OFFERED}
+    return known | {name: value for name, value in decision.items() if name != "kind"}
+
+
+def calibration_for(model: LogLinear | None, decision: Mapping[str, Any], answer: str) -> Confidence | None:
+    """What held-out lists told of choices by this decision, where answers are compared by this rule (`rule_of`)."""
+    known = None if model is None else model.calibration
+    if known is None or known.answer != answer or known.decision.get("kind") not in DECISIONS:
+        return None
+    return known if _in_full(known.decision) == _in_full(decision) else None
+
+
+def _in_full(decision: Mapping[str, Any]) -> dict[str, Any]:
+    """A decision with all its options; a gain that is not said is that of the model."""
+    options = {name: value for name, value in options_of(decision).items() if value is not None}
+    if decision["kind"] in BY_METRIC and "gain" not in decision:
+        options.pop("gain", None)
+    return {"kind": decision["kind"], **options}
 
 
 def _check_option(kind: str, name: str, value: Any) -> None:

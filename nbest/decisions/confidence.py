@@ -9,30 +9,32 @@ from typing import Any
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.corpus.ballots import Ballot, ballot
 from nbest.decisions.shards import stacked
-from nbest.decisions.vote import answer_weights, weighing
+from nbest.decisions.vote import answer_shares, weighing
 from nbest.model.loglinear import LogLinear
 
 NO_MODEL = frozenset({"first"})
 """Decisions that do not look at the model: their probabilities are shares of votes."""
+AT_GAMMA = frozenset({"consensus", "mbr"})
+"""Decisions that are as sharp as the model says, where they do not say it themselves."""
 
 
 def answer_probabilities(model: LogLinear | None, lists: NBest, decision: Mapping[str, Any]) -> Floats:
     """[H] the probability of the answer of each hypothesis, over the answers of its list; 0 of one without an answer.
 
-    Of `vote` as it pools; of other decisions the sum of the posteriors of all hypotheses with this answer, at their
-    gamma if they say one. Without a model, shares of votes. Not calibrated: see `nbest.calibrate`.
+    Of `vote` as it pools; of other decisions the sum of the posteriors of all hypotheses with this answer, at the gamma
+    that they choose by, 1 of those that have none. Without a model, shares of votes. Not calibrated: see
+    `nbest.calibrate`.
     """
     return stacked(partial(_probabilities, model, dict(decision)), list(lists.shards()))
 
 
 def _probabilities(model: LogLinear | None, decision: Mapping[str, Any], part: NBest) -> Floats:
-    model = None if decision.get("kind") in NO_MODEL else model
     lists = part if model is None else model.answered(part)
-    scores = np.zeros(lists.hypotheses) if model is None else model.scores(lists)
+    unscored = model is None or decision.get("kind") in NO_MODEL
+    scores = np.zeros(lists.hypotheses) if unscored else model.scores(lists)  # type: ignore[union-attr]
     return shares(model, decision, ballot(lists), scores, lists.offsets)
 
 
@@ -40,9 +42,11 @@ def shares(
     model: LogLinear | None, decision: Mapping[str, Any], votes: Ballot, scores: Floats, offsets: Ints
 ) -> Floats:
     """[H] the probability of the answer of each hypothesis, by the scores [H] of voters."""
-    pool = decision.get("pool", "posteriors")
-    weights = answer_weights(votes, scores, offsets, pool=pool, gamma=weighing(model, decision.get("gamma")))
-    return votes.of_hypotheses(segments.softmax(weights, votes.offsets))
+    kind, pool, gamma = decision.get("kind"), decision.get("pool", "posteriors"), decision.get("gamma")
+    if model is not None and gamma is None and kind in AT_GAMMA:
+        gamma = model.gamma
+    gamma = 0.0 if kind in NO_MODEL else weighing(model, gamma)
+    return votes.of_hypotheses(answer_shares(votes, scores, offsets, pool=pool, gamma=gamma))
 
 
 def of_chosen(probabilities: Floats, chosen: Ints) -> Floats:

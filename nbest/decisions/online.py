@@ -13,21 +13,19 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import ParameterError, need_kind
-from nbest.base.parameters import keywords_of
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus.answers import OWN, AnswerRule, answer_rule
 from nbest.corpus.ballots import Ballot, ballot_of
 from nbest.corpus.texts import as_kept
-from nbest.decisions import DECISIONS
-from nbest.decisions.choose import OFFERED, Choice, choose, decision_of
+from nbest.decisions.choose import Choice, calibration_for, choose, decision_of, options_of
 from nbest.decisions.confidence import NO_MODEL, shares
 from nbest.decisions.majority import frequent
 from nbest.decisions.vote import answer_weights, best_of_answers, weighing
 from nbest.formats.candidates import lists_of_one
 from nbest.model.abstention import Abstention, abstain_below
 from nbest.model.loglinear import LogLinear
-from nbest.model.online import Candidates, Chosen
+from nbest.model.online import Candidates, Chosen, HowSure
 from nbest.model.quick import ANSWERED, QuickScores
 
 ALWAYS = Abstention()
@@ -41,7 +39,7 @@ class Online:
         self.model = model
         self.decision = decision_of(model)
         self.kind = str(self.decision["kind"])
-        self.options = _options(self.decision) if self.kind in ONLINE else {}
+        self.options = options_of(self.decision) if self.kind in ONLINE else {}
         self.quick = QuickScores(model)
 
     @cached_property
@@ -116,10 +114,10 @@ class _One:
         found = {text: rule.answer(text) for text in set(texts)}
         return [found[text] for text in texts]
 
-    @cached_property
-    def plain_votes(self) -> Ballot:
-        """By answers that are given, else by whole texts."""
-        return ballot_of([as_kept(text) for text in self._given() or self.texts])
+    @property
+    def rule(self) -> str:
+        """By which rule answers are compared."""
+        return self.online.model.answer if self._given() is None else OWN
 
     def _given(self) -> list[str] | None:
         given = [candidate.get("answer") for candidate in self.candidates]
@@ -128,21 +126,19 @@ class _One:
         return [answer or "" for answer in given] if any(answer is not None for answer in given) else None
 
 
-def _sure(one: _One, index: int) -> tuple[float, float]:
+def _sure(one: _One, index: int) -> HowSure:
     """The raw and the calibrated probability of a hypothesis."""
     online = one.online
-    if online.kind in NO_MODEL:
-        found = shares(None, online.decision, one.plain_votes, np.zeros(len(one.texts)), one.offsets)
-    else:
-        found = shares(online.model, online.decision, one.votes, one.scores, one.offsets)
-    known = online.model.calibration
-    if known is None or not known.covers(online.decision):
-        return float(found[index]), float(found[index])
-    return float(found[index]), float(known.calibrated(found[index : index + 1])[0])
+    scores = np.zeros(len(one.texts)) if online.kind in NO_MODEL else one.scores
+    found = shares(online.model, online.decision, one.votes, scores, one.offsets)
+    known = calibration_for(online.model, online.decision, one.rule)
+    if known is None:
+        return HowSure(float(found[index]), float(found[index]))
+    return HowSure(float(found[index]), float(known.calibrated(found[index : index + 1])[0]), calibrated=True)
 
 
-def _first_sure(found: Choice) -> tuple[float, float]:
-    return float(found.probability[0]), float(found.confidence[0])
+def _first_sure(found: Choice) -> HowSure:
+    return HowSure(float(found.probability[0]), float(found.confidence[0]), found.calibration is not None)
 
 
 # decisions of one list ------------------------------------------------------------------------------------------
@@ -175,13 +171,6 @@ ONLINE: dict[str, Callable[..., int]] = {
     "vote": _vote,
 }
 """Decisions that need scores and votes alone; all others are made as for a corpus."""
-
-
-def _options(decision: Mapping[str, Any]) -> dict[str, Any]:
-    """All options of a decision: those that are said, the others as they are by default."""
-    keywords = keywords_of(DECISIONS[decision["kind"]])
-    known = {name: each.default for name, each in keywords.items() if name not in OFFERED}
-    return known | {name: value for name, value in decision.items() if name != "kind"}
 
 
 def _check(candidates: Any) -> None:

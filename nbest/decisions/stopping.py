@@ -17,7 +17,7 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.base.limits import check_count
-from nbest.decisions.choose import decision_of
+from nbest.decisions.choose import calibration_for, decision_of
 from nbest.decisions.online import Online
 from nbest.decisions.vote import weighing
 from nbest.model.loglinear import LogLinear
@@ -58,8 +58,7 @@ class Standing:
         kind = str(decision["kind"])
         if kind not in ("vote", "1best"):
             raise CapabilityError(f"sampling can be stopped for the decisions vote and 1best, and the model has {kind}")
-        known = None if model is None else model.calibration
-        self._known = known if known is not None and known.covers(decision) else None
+        self._known = None if model is None else calibration_for(model, decision, model.answer)
         self._by_score = kind == "1best"
         self._sum_scores = decision.get("pool") == "scores"
         self._gamma = weighing(model, decision.get("gamma"))

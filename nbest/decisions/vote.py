@@ -55,15 +55,28 @@ def weighing(model: LogLinear | None, gamma: float | None) -> float:
 
 
 def answer_weights(votes: Ballot, scores: Floats, offsets: Ints, *, pool: str, gamma: float) -> Floats:
-    """[A] logarithms of what each answer weighs, by the scores [H] of its voters; not normalised."""
+    """[A] what each answer weighs, by the scores [H] of its voters: votes, posteriors, or sums of scores."""
     if pool not in POOLS:
         raise ParameterError(f"'pool' of vote must be {' or '.join(POOLS)}, got {pool!r}")
     if gamma == 0:
-        return np.log(votes.votes)
+        return votes.votes
+    with np.errstate(over="ignore", invalid="ignore"):
+        sharp = gamma * (votes.sums(scores) if pool == "scores" else scores[votes.voters])
+    if not np.isfinite(sharp).all():
+        raise ParameterError("some votes are not finite: sums of scores times gamma exceed the range of numbers")
     if pool == "scores":
-        return gamma * votes.sums(scores)
-    with np.errstate(divide="ignore"):
-        return np.log(votes.sums(segments.softmax(gamma * scores, offsets)))
+        return sharp
+    posterior = np.zeros(len(scores))
+    posterior[votes.voters] = segments.softmax(sharp, np.searchsorted(votes.voters, offsets))
+    return votes.sums(posterior)
+
+
+def answer_shares(votes: Ballot, scores: Floats, offsets: Ints, *, pool: str, gamma: float) -> Floats:
+    """[A] the probability of each answer, over the answers of its list."""
+    weights = answer_weights(votes, scores, offsets, pool=pool, gamma=gamma)
+    if gamma != 0 and pool == "scores":
+        return segments.softmax(weights, votes.offsets)
+    return weights / np.repeat(segments.sums(weights, votes.offsets), segments.lengths(votes.offsets))
 
 
 def best_of_answers(votes: Ballot, winners: Ints, scores: Floats, offsets: Ints) -> Ints:

@@ -108,5 +108,5 @@ def _at(known: Confidence, step: int, promise: str) -> Abstention:
 
 
 def _check(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
         raise ParameterError(f"'{name}' must be from 0 to 1, got {value}")

@@ -35,6 +35,7 @@ class Confidence:
     right: Ints  # [S]
     right_from: float
     metric: str = ""
+    answer: str = ""  # the rule by which answers were found (nbest.corpus.answers.rule_of)
     how: str = ""  # "5 folds", "held-out lists"
     groups: int = 0  # that segments belong to; 0: they stand alone
     design: float = 1.0  # how many segments are worth as much as one that stands alone
@@ -57,13 +58,6 @@ class Confidence:
     def calibrated(self, raw: Floats) -> Floats:
         """[...] the probabilities of being right for raw ones; never falling."""
         return MAPS[self.kind](self.values, np.asarray(raw, np.float64))
-
-    def covers(self, decision: Mapping[str, Any]) -> bool:
-        """Whether choices by this decision are those that were calibrated."""
-        mine, other = (
-            {name: value for name, value in each.items() if value is not None} for each in (self.decision, decision)
-        )
-        return mine == other
 
     def summary(self) -> dict[str, Any]:
         """What is known, without the curve."""
@@ -99,6 +93,7 @@ class Confidence:
             "curve": {"raw": self.raw.tolist(), "kept": self.kept.tolist(), "right": self.right.tolist()},
             "right": self.right_from,
             "metric": self.metric,
+            **({"answer": self.answer} if self.answer else {}),
             "how": self.how,
             "groups": self.groups,
             "design": self.design,
@@ -157,6 +152,7 @@ def confidence_of(content: Mapping[str, Any]) -> Confidence | None:
         right=right,
         right_from=_number("right", content.get("right")),
         metric=_text(content, "metric"),
+        answer=_text(content, "answer"),
         how=_text(content, "how"),
         groups=int(_number("groups", content.get("groups", 0), 0.0, 2.0**53)),
         design=_number("design", content.get("design", 1.0), 1.0, float(kept[-1])),

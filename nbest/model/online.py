@@ -12,9 +12,13 @@ from nbest.base.registry import Registry
 Candidates = Sequence[Mapping[str, Any]]
 
 
-def _nothing() -> tuple[float, float]:
-    """How sure is what is chosen of nothing."""
-    return 0.0, 0.0
+@dataclass(frozen=True)
+class HowSure:
+    """How sure a choice is."""
+
+    probability: float = 0.0
+    confidence: float = 0.0
+    calibrated: bool = False
 
 
 @dataclass(frozen=True)
@@ -25,21 +29,26 @@ class Chosen:
     text: str
     score: float | None
     abstained: bool = False  # whether the confidence is too small to answer
-    sure: Callable[[], tuple[float, float]] = field(default=_nothing, repr=False, compare=False)
+    sure: Callable[[], HowSure] = field(default=HowSure, repr=False, compare=False)
 
     @cached_property
-    def _sure(self) -> tuple[float, float]:
+    def _sure(self) -> HowSure:
         return self.sure()
 
     @property
     def probability(self) -> float:
         """That of the chosen answer, by the decision's own votes; not calibrated. Computed when it is asked for."""
-        return self._sure[0]
+        return self._sure.probability
 
     @property
     def confidence(self) -> float:
         """How probably the choice is right, as calibrated on held-out data; else the raw `probability`."""
-        return self._sure[1]
+        return self._sure.confidence
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether held-out data told what the confidence of such a choice is worth."""
+        return self._sure.calibrated
 
 
 CHOOSERS: Registry[Callable[[Any], Callable[..., Chosen]]] = Registry(

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -167,6 +168,12 @@ def build(method: str, settings: Mapping[str, Any] | None = None, **common: Any)
         if hasattr(trainer, key) and key not in (settings or {}):
             setattr(trainer, key, value)
     return trainer
+
+
+def counted(progress: Progress, of: int) -> Callable[[], None]:
+    """Tells, each time it is called, that one more of so many is done."""
+    done = count(1)
+    return (lambda: None) if progress is None else lambda: progress(next(done), of)
 
 
 @contextmanager

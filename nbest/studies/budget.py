@@ -102,6 +102,9 @@ def budget(
         raise ParameterError(f"'thresholds' of the study budget must be from 0 to 1, got {list(thresholds)}")
     if method is not None and model is not None:
         raise ParameterError("the study budget takes a model or a method, not both")
+    if most is not None and most < least:
+        raise ParameterError(f"'most' of the study budget must be at least 'least' ({least}), got {most}")
+    corpus = corpus if model is None else model.answered(corpus)
     plans = _plans(corpus, thresholds, most, both=model is not None or method is not None)
     stats = np.zeros((len(corpus), len(plans), corpus.need_stats()[0].shape[1]))
     drawn = np.zeros((len(corpus), len(plans)))

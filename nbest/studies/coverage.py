@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -68,13 +68,20 @@ class Coverage(Study):
         lines = []
         for row in self.chosen(kind="promise"):
             came = (
-                f"{100 * row['coverage']:.1f} % answered, {100 * row['risk']:.1f} % of these wrong; "
-                f"kept in {100 * row['kept']:.0f} % of draws"
+                f"{100 * row['coverage']:.1f} % answered, {100 * row['risk']:.1f} % of these wrong; {_draws(row)}"
                 if row["reached"]
                 else "cannot be promised"
             )
             lines.append(f"risk {row['promised']:g} ({row['how']}): {came}")
         return "\n".join(lines)
+
+
+def _draws(row: Mapping[str, Any]) -> str:
+    """In how many halves something was promised, and how often the others had more."""
+    if row["how"] != "halves":
+        return "as promised" if row["kept"] else "more than promised"
+    broken = row["reached"] * (1.0 - row["kept"])
+    return f"promised in {100 * row['reached']:.0f} % of draws, and more were wrong in {100 * broken:.0f} %"
 
 
 def coverage(

@@ -20,7 +20,7 @@ from nbest.model.loglinear import LogLinear
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, INK, PALE
-from nbest.studies.base import Progress, Study, about
+from nbest.studies.base import Progress, Study, about, counted
 from nbest.studies.keywords import Given, Orders, Samples, Seed
 
 _SHOWN = 4  # features that are shown where none is named
@@ -90,25 +90,25 @@ def curve(
     """
     if not corpus.hypotheses:
         raise ParameterError("the study curve needs at least one hypothesis, and these lists are empty")
+    corpus = corpus if model is None else model.answered(corpus)
     few = sorted(set(sizes or doubling(int(corpus.lengths.max()))))
     sizes = sorted(set(sizes or sizes_up_to(int(corpus.lengths.max()))))
     scorers = _scorers(corpus, model, features)
     ways = list(_ways(corpus, model, features or (), _decisions(corpus, model, decisions)))
     rows: list[dict[str, Any]] = []
-    for number, (by, scores) in enumerate(scorers.items()):
+    told = counted(progress, len(scorers) + len(ways))
+    for by, scores in scorers.items():
         expected = best_of(scores, corpus.need_stats()[0], corpus.offsets, sizes)
         kind = by if by in (RANDOM, ORACLE) else "1best"
         about_it = {"series": by, "by": by, "decision": kind, "how": "exact"}
         rows += _rows(corpus, about_it, sizes, expected, samples=samples, seed=seed)
-        if progress is not None:
-            progress(number + 1, len(scorers) + len(ways))
+        told()
     if features is None and model is None:
         rows = _readable(rows, corpus)
-    for number, (about_it, scorer, decision) in enumerate(ways, len(scorers)):
+    for about_it, scorer, decision in ways:
         expected = decided(corpus, scorer, decision, few, orders=orders, seed=seed)
         rows += _rows(corpus, about_it, few, expected, samples=samples, seed=seed)
-        if progress is not None:
-            progress(number + 1, len(scorers) + len(ways))
+        told()
     settings = {
         "sizes": list(sizes),
         "shorter": int((corpus.lengths < max(sizes)).sum()),

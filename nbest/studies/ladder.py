@@ -14,6 +14,7 @@ from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.corpus.ballots import ballot
+from nbest.corpus.grouping import units
 from nbest.decisions import first, vote
 from nbest.decisions.choose import decision_of
 from nbest.decisions.confidence import answer_probabilities, of_chosen
@@ -116,8 +117,10 @@ def ladder(
     corpus.need_stats()
     corpus = corpus.select(np.flatnonzero(corpus.lengths > 0))
     rungs = list(_fixed(corpus))
+    folds = min(folds, int(units(corpus).max(initial=-1)) + 1)
     refused: dict[str, str] = {}
     wanted = [*([SINGLE] if corpus.names else []), *methods]
+    _check(methods, [*(rung.name for rung in rungs), *wanted, ORACLE], against)
     with counting_failures("runs"):
         for number, name in enumerate(wanted):
             told = None if progress is None else partial(_part, progress, number, len(wanted))
@@ -132,11 +135,21 @@ def ladder(
         raise CapabilityError(next(iter(refused.values())))
     rungs.append(_Rung(ORACLE, corpus.need_stats()[0][corpus_oracle(corpus)]))
     if against not in [rung.name for rung in rungs]:
-        raise ParameterError(f"'against' must be one of {', '.join(rung.name for rung in rungs)}, got {against!r}")
+        raise CapabilityError(f"nothing can be tested against {against}: {refused.get(against, 'it was left out')}")
     how: dict[str, Any] = {"methods": list(methods), "add": add, "folds": folds, "against": against}
     how |= {"samples": samples, "seed": seed, "refused": refused}
     how |= {"unit": "segment" if corpus.groups is None else "group", "clustered": clustered(corpus.groups)}
     return Ladder(**about(corpus), settings=how, rows=tuple(_rows(corpus, rungs, against, samples, seed)))
+
+
+def _check(methods: Sequence[str], rungs: Sequence[str], against: str) -> None:
+    """Complain of unknown names before the work."""
+    for name in methods:
+        method, _, decision = name.partition("/")
+        build(method)
+        decision_of(LogLinear({}), decision or None)
+    if against not in rungs:
+        raise ParameterError(f"'against' must be one of {', '.join(rungs)}, got {against!r}")
 
 
 def _part(progress: Any, number: int, of: int, done: int, parts: int) -> None:

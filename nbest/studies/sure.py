@@ -19,7 +19,7 @@ from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
 from nbest.studies.base import Progress, build, counting_failures
 from nbest.studies.keywords import FurtherSettings, Given
-from nbest.trainers.calibrate import LEAST, is_right, right_from
+from nbest.trainers.calibrate import LEAST, is_right, need_groups, right_from
 from nbest.trainers.crossfit import crossfit
 
 SureModel = Annotated[
@@ -76,6 +76,7 @@ def sure_choices(corpus: NBest, asked: Asked, progress: Progress) -> Sure:
         raise CapabilityError(f"studies of confidence need {LEAST} segments with hypotheses, and there are {len(some)}")
     right = is_right(corpus, chosen[some], limit)
     _, mine = np.unique(units(corpus)[some], return_inverse=True)
+    need_groups(mine)
     after = cross_validated(raw[some], right, mine, asked.seed) if known is None else known.calibrated(raw[some])
     about = {
         "chooses": how,
@@ -109,11 +110,13 @@ def shares(sure: Sure, stats: Floats, samples: int) -> tuple[Floats, Floats, Flo
     """[K] ratios of statistics [N, K, 2], part and whole, with their 95 % intervals by bootstrap over groups."""
     grouped = by_group(stats.reshape(len(stats), -1), sure.groups).reshape(-1, *stats.shape[1:])
     drawn = np.concatenate(list(resampled_totals(grouped, samples=samples, seed=sure.about["seed"])))
-    low, high = np.nanpercentile(_ratio(drawn), [2.5, 97.5], axis=0)
-    return _ratio(stats.sum(axis=0)), low, high
+    values = _ratio(stats.sum(axis=0))
+    ratios = np.concatenate([_ratio(drawn), values[None]])  # a draw without any of them tells nothing
+    low, high = np.nanpercentile(ratios, [2.5, 97.5], axis=0)
+    return values, low, high
 
 
 def _ratio(totals: Floats) -> Floats:
-    """[...] part / whole of totals [..., 2]; 0 of nothing."""
+    """[...] part / whole of totals [..., 2]; NaN of nothing."""
     part, whole = totals[..., 0], totals[..., 1]
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+    return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.randomness import generator
 from nbest.base.types import Floats
 from nbest.corpus import NBest
+from nbest.corpus.ballots import pooled
 from nbest.corpus.grouping import units
 from nbest.corpus.metric import Metric
 from nbest.evaluation.significance import by_group, resampled
@@ -23,7 +23,7 @@ from nbest.report.charts import DotChart
 from nbest.report.page import Column, Table
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, PALE
-from nbest.studies.base import Progress, Study, about, build, counting_failures
+from nbest.studies.base import Progress, Study, about, build, counted, counting_failures
 from nbest.studies.keywords import FurtherSettings, Given, Samples, Seed
 from nbest.trainers.crossfit import crossfit
 from nbest.trainers.pipeline import Pipeline
@@ -98,10 +98,10 @@ def weights(
     fit = _Fit(method, settings or {}, add, seed, threads)
     with counting_failures("runs"):
         model = fit(corpus)
-        lists = model.prepare(corpus)
+        lists = _scored(model, corpus)
         shown = _largest(model, lists, top)
-        left_out = shown if folds and len(model.weights) > 1 else ()
-        told = _counted(progress, draws + len(left_out))
+        left_out = [name for name in shown if name in fit.names(corpus)] if folds and len(model.weights) > 1 else []
+        told = counted(progress, draws + len(left_out))
         drawn = []
         for number in range(draws):
             drawn.append(_shares(fit(_resample(corpus, number, seed)), lists, shown))
@@ -131,15 +131,15 @@ class _Fit:
     drop: str | None = None
 
     def __call__(self, lists: NBest) -> LogLinear:
+        return self._pipeline().fit(lists)
+
+    def names(self, lists: NBest) -> tuple[str, ...]:
+        """The features that can be left out: not those that the method adds itself."""
+        return tuple(self._pipeline().prepare(lists)[0].names)
+
+    def _pipeline(self) -> Pipeline:
         trainer = build(self.method, self.settings, seed=self.seed, threads=self.threads)
-        drop = None if self.drop is None else [self.drop]
-        return Pipeline(trainer=trainer, add=self.add, drop=drop).fit(lists)
-
-
-def _counted(progress: Progress, of: int) -> Callable[[], None]:
-    """Tells that one more is done."""
-    done = count(1)
-    return (lambda: None) if progress is None else lambda: progress(next(done), of)
+        return Pipeline(trainer=trainer, add=self.add, drop=None if self.drop is None else [self.drop])
 
 
 def _resample(corpus: NBest, number: int, seed: int) -> NBest:
@@ -157,6 +157,12 @@ def _largest(model: LogLinear, lists: NBest, top: int) -> list[str]:
     if not names:
         raise CapabilityError("the method gave all features the weight 0, so there is nothing to show")
     return [names[at] for at in np.argsort(-np.abs(_shares(model, lists, names)), kind="stable")[:top]]
+
+
+def _scored(model: LogLinear, corpus: NBest) -> NBest:
+    """The lists with all columns; their answers with the sums of these, where answers are what is scored."""
+    lists = model.prepare(corpus)
+    return pooled(model.answered(lists))[0] if model.decision.get("pool") == "scores" else lists
 
 
 def _shares(model: LogLinear, lists: NBest, names: Sequence[str]) -> Floats:

@@ -58,9 +58,11 @@ def calibrate(
         fit = _fitting(trainer, found)
         crossed = crossfit(fit, lists, folds=folds, seed=seed, progress=progress)
         chosen, raw, how = crossed.chosen, crossed.probability, f"{folds} folds"
-    known = confidence_from(lists, chosen, raw, decision=found, limit=limit, how=how, seed=seed)
-    base = model or LogLinear({}, metric=signature_of(lists), answer=rule_of(lists))
-    return replace(base, decision={} if found == {"kind": "1best"} else found, confidence=known.content())
+    rule = rule_of(lists) or ("" if model is None else model.answer)
+    known = confidence_from(lists, chosen, raw, decision=found, limit=limit, how=how, answer=rule, seed=seed)
+    base = model or LogLinear({}, metric=signature_of(lists))
+    own = {} if found == {"kind": "1best"} else found
+    return replace(base, decision=own, answer=rule_of(lists) or base.answer, confidence=known.content())
 
 
 def choices(model: LogLinear | None, lists: NBest, decision: Mapping[str, Any]) -> tuple[Ints, Floats]:
@@ -70,7 +72,15 @@ def choices(model: LogLinear | None, lists: NBest, decision: Mapping[str, Any]) 
 
 
 def confidence_from(
-    lists: NBest, chosen: Ints, raw: Floats, *, decision: Mapping[str, Any], limit: float, how: str, seed: int = 1
+    lists: NBest,
+    chosen: Ints,
+    raw: Floats,
+    *,
+    decision: Mapping[str, Any],
+    limit: float,
+    how: str,
+    answer: str = "",
+    seed: int = 1,
 ) -> Confidence:
     """What choices [N] with raw probabilities tell; lists of which nothing is chosen are left out."""
     some = np.flatnonzero(chosen >= 0)
@@ -78,11 +88,20 @@ def confidence_from(
         raise CapabilityError(f"calibration needs at least {LEAST} segments with hypotheses, and there are {len(some)}")
     hits = is_right(lists, chosen[some], limit)
     _, mine = np.unique(units(lists)[some], return_inverse=True)
-    plain = {name: value for name, value in decision.items() if isinstance(value, str | bool | int | float)}
+    need_groups(mine)
+    odd = next((name for name, value in decision.items() if not isinstance(value, str | bool | int | float)), None)
+    if odd is not None:
+        raise ParameterError(f"a model file keeps names and numbers: give {odd!r} of the decision by its name")
     return learned(
-        raw[some], hits, mine, decision=plain, grouped=lists.groups is not None, seed=seed,
+        raw[some], hits, mine, decision=decision, answer=answer, grouped=lists.groups is not None, seed=seed,
         right_from=limit, metric=signature_of(lists), how=how,
     )  # fmt: skip
+
+
+def need_groups(mine: Ints) -> None:
+    """Complain where all segments belong to one group: what it tells cannot be held against others."""
+    if int(mine.max(initial=-1)) < 1:
+        raise CapabilityError("calibration needs segments of at least 2 groups, and all these belong to one")
 
 
 def is_right(lists: NBest, chosen: Ints, limit: float) -> Bools:

@@ -126,6 +126,37 @@ def test_answers_are_compared_where_there_are_some():
     assert vote(tuned, replace(lists, answers=None, answer_rule="")).tolist() == [0]
 
 
+@pytest.mark.parametrize("many", [3, 8, 9, 10, 11, 12, 20])
+def test_shares_of_votes_are_exact(many):
+    for few in range(many + 1):
+        texts = Texts.of(["x"] * few + ["y"] * (many - few))
+        lists = NBest(np.array([0, many]), np.zeros((many, 0)), (), ("0",), texts=texts)
+        assert nbest.choose(None, lists, "vote").confidence[0] == max(few, many - few) / many
+
+
+def test_a_hypothesis_without_an_answer_takes_nothing_from_those_with_one():
+    lists = NBest(np.array([0, 3]), np.array([[900.0], [1.0], [0.0]]), ("s",), ("0",), texts=Texts.of(["", "b", "a"]))
+    found = nbest.choose(MODEL, lists, "vote")
+    assert found.texts == ["b"]
+    assert found.confidence == pytest.approx([math.e / (1 + math.e)])
+
+
+def test_mbr_is_as_sure_as_it_is_sharp():
+    lists = NBest(np.array([0, 2]), np.array([[1.0], [0.0]]), ("s",), ("0",), texts=Texts.of(["a", "b"]))
+    sharp = replace(MODEL, gamma=5.0)
+    said = {"kind": "mbr", "gain": "exact", "gamma": 5.0}
+    assert nbest.choose(sharp, lists, {"kind": "mbr", "gain": "exact"}).confidence == pytest.approx(
+        nbest.choose(MODEL, lists, said).confidence
+    )
+
+
+@pytest.mark.parametrize("decision", [{"pool": "scores"}, {"gamma": 10.0}])
+def test_votes_that_are_not_finite_are_refused(decision):
+    lists = NBest(np.array([0, 2]), np.full((2, 1), 1e308), ("s",), ("0",), texts=Texts.of(["a", "a"]))
+    with pytest.raises(ParameterError, match="some votes are not finite"):
+        nbest.choose(MODEL, lists, {"kind": "vote", **decision})
+
+
 def test_what_votes_refuse():
     lists = NBest(np.array([0, 1]), np.zeros((1, 0)), (), ("0",))
     with pytest.raises(CapabilityError, match="votes need the texts or answers"):

@@ -139,6 +139,17 @@ def expected_vote(model: LogLinear) -> float:
     return float(lists.gains[nbest.choose(model, lists).chosen].mean())
 
 
+def test_votes_without_a_model_compare_answers_as_the_model_does() -> None:
+    texts = [f"{k}: it is {answer}" for k, answer in enumerate("aabcab")]
+    lists = NBest(np.array([0, 3, 6]), np.zeros((6, 1)), ("s",), ("0", "1"), texts=Texts.of(texts))
+    lists = replace(lists, gains=np.array([1.0, 1, 0, 0, 0, 1])).with_metric(nbest.External())
+    model = LogLinear({"s": 1.0}, answer=r"is (\w+)", decision={"kind": "vote"})
+    rows = curve(lists, model=model, sizes=[3], orders=1, samples=10).chosen(series="vote")
+    same = curve(lists.with_answers(r"is (\w+)").with_metric(nbest.External()), sizes=[3], orders=1, samples=10)
+    assert [row["value"] for row in rows] == [row["value"] for row in same.chosen(series="vote")]
+    assert curve(lists, sizes=[3], orders=1, samples=10).chosen(series="vote")[0]["value"] != rows[0]["value"]
+
+
 def test_decisions_may_be_none_or_named() -> None:
     assert {row["how"] for row in curve(voting(), decisions=[], samples=5).rows} == {"exact"}
     found = curve(voting(), decisions=["first", "mbr"], orders=1, samples=5)

@@ -7,12 +7,14 @@ import pytest
 
 import nbest
 from nbest.base.errors import CapabilityError, ParameterError
+from nbest.corpus.ballots import pooled
 from nbest.corpus.grouping import in_folds
 from nbest.features import within_scale
 from nbest.model.loglinear import LogLinear
 from nbest.studies.ladder import ladder
 from nbest.studies.weights import weights
 from nbest.testing import toy_lists
+from nbest.trainers.dense.vote import with_answered
 
 LISTS = toy_lists(3, noise=0.3)
 
@@ -77,6 +79,10 @@ def test_what_the_ladder_refuses():
         ladder(LISTS, methods=(), folds=2, against="mean")
     with pytest.raises(ParameterError, match="unknown method 'nothing'"):
         ladder(LISTS, methods=("nothing",), folds=2)
+    with pytest.raises(ParameterError, match="unknown decision 'nothing'"):
+        ladder(LISTS, methods=("risk/nothing",), folds=2)
+    with pytest.raises(CapabilityError, match="nothing can be tested against mert: MERT tunes dense features"):
+        ladder(toy_lists(1, sparse=True), methods=("mert", "likelihood"), folds=2, samples=20, against="mert")
 
 
 def test_weights_of_a_feature_that_matters_and_of_one_that_does_not():
@@ -94,6 +100,19 @@ def test_weights_of_a_feature_that_matters_and_of_one_that_does_not():
     assert second["low"] < 0 < second["high"]
     assert first["cost_low"] > 0  # leaving it out is worse, though lower is better in WER
     assert second["cost_low"] <= 0 <= second["cost_high"]
+
+
+def test_a_column_that_the_method_adds_cannot_be_left_out():
+    found = weights(LISTS, method="vote", draws=2, folds=2, samples=20, settings={"variance": 1.0})
+    costs = {row["feature"]: row["cost"] for row in found.rows}
+    assert costs.pop("answered", None) is None
+    votes = pooled(with_answered(LISTS))[0]
+    model = nbest.VoteLikelihood(variance=1.0).fit(LISTS)
+    strength = np.array([model.weights[name] for name in votes.feature_names]) * within_scale(votes)
+    shares = dict(zip(votes.feature_names, strength / np.abs(strength).sum(), strict=True))
+    assert {row["feature"]: row["share"] for row in found.rows} == pytest.approx(shares)
+    assert costs
+    assert None not in costs.values()
 
 
 def test_weights_of_sparse_features_and_without_costs():

@@ -31,6 +31,13 @@ def test_bins_by_hand() -> None:
         assert row["low"] <= row["right"] <= row["high"]
 
 
+def test_draws_without_a_segment_of_a_bin_tell_nothing_of_it() -> None:
+    lists = replace(voters(60), groups=tuple(str(i // 20) for i in range(60)))
+    for row in calibration(lists, bins=30, samples=200).chosen(kind="bin", series="raw"):
+        if row["right"] == 1:
+            assert row["low"] == 1
+
+
 def test_a_calibrated_model_is_taken_as_it_is() -> None:
     model = nbest.calibrate(nbest.LogLinear({"good": 4.0}), voters(300, 1), decision="vote")
     test = voters(300, 2)

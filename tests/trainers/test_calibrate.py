@@ -54,6 +54,54 @@ def test_a_model_file_keeps_it(tmp_path) -> None:
     assert np.array_equal(nbest.choose(again, lists).confidence, nbest.choose(model, lists).confidence)
 
 
+def with_words(lists: NBest) -> NBest:
+    """The same, with answers in longer texts that all differ."""
+    texts = [f"{k}: it is {text}" for k, text in enumerate(lists.texts or ())]
+    return replace(lists, texts=Texts.of(texts)).with_answers(r"is (\w+)").with_metric(nbest.External())
+
+
+def test_answers_that_are_found_otherwise_are_not_calibrated(tmp_path) -> None:
+    lists = with_words(voters())
+    bare = replace(lists, answers=None, answer_rule="")
+    model = nbest.calibrate(LogLinear({"good": 1.0}), lists, decision=VOTE)
+    assert model.answer == r"is (\w+)"
+    model.save(tmp_path / "m.json")
+    model = nbest.load(tmp_path / "m.json")
+    same = nbest.choose(model, bare)
+    assert same.calibration is not None
+    assert np.array_equal(same.chosen, nbest.choose(model, lists).chosen)
+    assert np.array_equal(same.confidence, nbest.choose(model, lists).confidence)
+    assert nbest.choose(model, bare.with_answers(r"(\w+)$")).calibration is None
+    assert nbest.choose(model, replace(lists, answer_rule="")).calibration is None
+    one = [{"text": text, "good": 1.0} for text in ("1: it is a", "2: it is a", "3: it is b")]
+    assert model.choose(one).calibrated
+    assert not model.choose([{**each, "answer": "a"} for each in one]).calibrated
+
+
+def test_options_at_their_defaults_are_the_same_decision() -> None:
+    lists = voters()
+    model = nbest.calibrate(LogLinear({"good": 1.0}), lists, decision=VOTE)
+    assert nbest.choose(model, lists, {"kind": "vote", "pool": "posteriors"}).calibration is not None
+    assert nbest.choose(model, lists, {"kind": "vote", "pool": "scores"}).calibration is None
+    with pytest.raises(ParameterError, match="give 'gain' of the decision by its name"):
+        nbest.calibrate(model, lists, decision={"kind": "mbr", "gain": nbest.CHRF()})
+
+
+@pytest.mark.parametrize("texts", ["alike", "alone"])
+def test_choices_that_are_all_equally_sure(texts: str) -> None:
+    lists = replace(voters(), texts=Texts.of(["x"] * voters().hypotheses))
+    if texts == "alone":
+        lists = lists.keep(np.arange(lists.hypotheses) % 7 == 0)
+    model = nbest.calibrate(None, lists)
+    right = is_right(lists, nbest.choose(model, lists).chosen, 1.0).mean()
+    assert nbest.choose(model, lists).confidence == pytest.approx(np.full(len(lists), right), abs=0.02)
+
+
+def test_one_group_is_not_enough() -> None:
+    with pytest.raises(CapabilityError, match="at least 2 groups"):
+        nbest.calibrate(None, replace(voters(), groups=("g",) * 120))
+
+
 def test_another_decision_is_not_calibrated() -> None:
     lists = voters()
     model = nbest.calibrate(LogLinear({"good": 1.0}), lists, decision=VOTE)

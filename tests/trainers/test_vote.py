@@ -118,6 +118,10 @@ def test_a_saved_model_votes_the_same(tmp_path):
 
 
 def test_what_it_refuses():
+    for text in ("same", ""):
+        lists = replace(voters(), texts=Texts.of([text] * voters().hypotheses))
+        with pytest.raises(CapabilityError, match="needs lists with at least two answers"):
+            nbest.VoteLikelihood().fit(lists)
     with pytest.raises(CapabilityError, match="votes are for answers of whole hypotheses"):
         nbest.VoteLikelihood().fit(toy_forests(2))
     with pytest.raises(CapabilityError, match="needs the texts of the hypotheses"):

@@ -17,6 +17,16 @@ from nbest.base.types import Floats
 from nbest.corpus import NBest, Texts
 from nbest.trainers.dense.weak import _right, _separating, shares_answers
 
+
+def test_features_that_never_differ_do_not_count_votes_again() -> None:
+    lists = voters(2)
+    more = lists.with_features(("one", "two"), np.ones((lists.hypotheses, 2)))
+    model = nbest.WeakSupervision().fit(more)
+    assert model.weights["one"] == model.weights["two"] == 0
+    plain = nbest.WeakSupervision().fit(lists).weights
+    assert {name: model.weights[name] for name in plain} == pytest.approx(plain)
+
+
 ACCURACIES = (0.8, 0.6, 0.6, 0.5, 0.5, 0.4, 0.4, 0.4)
 
 

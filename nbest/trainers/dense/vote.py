@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nbest.base.errors import CapabilityError
 from nbest.base.parameters import check, parameter
-from nbest.base.types import Floats, Ints
+from nbest.base.types import Bools, Floats, Ints
 from nbest.corpus import NBest
 from nbest.corpus.ballots import pooled
 from nbest.corpus.contract import Corpus, need_corpus, need_lists
@@ -58,8 +59,10 @@ class VoteLikelihood(Trainer):
         lists = _voters(corpus, "corpus")
         other = None if heldout is None else _voters(heldout, "heldout")
         answers, _ = pooled(lists)
+        if answers.lengths.max(initial=0) < 2:
+            raise CapabilityError("VoteLikelihood needs lists with at least two answers; every list here has fewer")
         problem = prepare(answers, "VoteLikelihood", other, sparse=True)
-        problem = replace(problem, scale=_differing(problem.scale, lists))
+        problem = replace(problem, scale=np.where(differing(lists), problem.scale, 0.0))
         centre = problem.start({name: value for name, value in (self.centre or {}).items() if name in answers.names})
         variance = self._crossed(problem, centre) if self.variance is None else self.variance
         self.result_ = self._best(problem, variance, centre)
@@ -100,11 +103,11 @@ class VoteLikelihood(Trainer):
         return found
 
 
-def _differing(scale: Floats, lists: NBest) -> Floats:
-    """The scale of sums over voters; 0 for what never differs within a list, but for votes themselves."""
-    same = within_scale(lists) == 0
-    same[lists.feature_names.index("answered")] = False
-    return np.where(np.append(same, np.zeros(len(scale) - len(same), bool)), 0.0, scale)
+def differing(lists: NBest) -> Bools:
+    """[D + D'] which features are more than a count of votes: those that differ within a list; and `answered`."""
+    dense = within_scale(lists) > 0
+    dense[lists.feature_names.index("answered")] = True
+    return np.append(dense, np.ones(len(lists.sparse_names), bool))
 
 
 def _voters(corpus: Corpus, name: str) -> NBest:

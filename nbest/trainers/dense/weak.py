@@ -10,14 +10,14 @@ import numpy as np
 
 from nbest.base.errors import CapabilityError, ConvergenceWarning
 from nbest.base.parameters import check, parameter
-from nbest.base.types import Floats, Ints
+from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.corpus.ballots import ballot, pooled
 from nbest.corpus.contract import Corpus, need_corpus, need_lists
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
-from nbest.trainers.dense.vote import DECISION, WHOLE, with_answered
+from nbest.trainers.dense.vote import DECISION, WHOLE, differing, with_answered
 from nbest.trainers.finishing import finished
 from nbest.trainers.trainer import Trainer
 
@@ -60,7 +60,7 @@ class WeakSupervision(Trainer):
         if votes:
             lists, other = with_answered(lists), None if other is None else with_answered(other)
         answers = pooled(lists)[0] if votes else lists
-        columns, scale = _standard(answers)
+        columns, scale = _standard(answers, differing(lists) if votes else np.ones(len(lists.names), bool))
         self.result_ = _em(columns, answers.offsets, self.shrinkage, self.iterations, none=votes)
         if self.result_.status != "converged":
             warnings.warn(f"WeakSupervision: {self.result_.message}", ConvergenceWarning, stacklevel=2)
@@ -83,8 +83,9 @@ def shares_answers(lists: NBest) -> bool:
     return bool(votes.sum()) and bool(votes[votes > 1].sum() >= 0.5 * votes.sum())
 
 
-def _standard(answers: NBest) -> tuple[Floats, Floats]:
-    """Columns [A, D + D'] less the means of their lists, in units of their spread, and these [D + D']; 0 where none."""
+def _standard(answers: NBest, wanted: Bools) -> tuple[Floats, Floats]:
+    """Columns [A, D + D'] less the means of their lists, in units of their spread, and these [D + D']; 0 where none, or
+    where a feature is not wanted."""
     width = len(answers.names)
     if width > _WIDEST:
         raise CapabilityError(
@@ -92,7 +93,7 @@ def _standard(answers: NBest) -> tuple[Floats, Floats]:
             "the verifiers and voters (--features), or leave others out (--drop)"
         )
     parts = [np.asarray(answers.features, np.float64), *([] if answers.sparse is None else [answers.sparse.toarray()])]
-    columns = np.concatenate(parts, axis=1)
+    columns = np.where(wanted, np.concatenate(parts, axis=1), 0.0)
     means = segments.sums(columns, answers.offsets) / np.maximum(answers.lengths, 1)[:, None]
     sizes = np.abs(columns).max(axis=0, initial=0.0)
     columns = columns - np.repeat(means, answers.lengths, axis=0)
