@@ -94,7 +94,7 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     )
     top: int | None = parameter(
         None,
-        "Write lists of so many best hypotheses: what is chosen, then by score, with the model's score among the features.",
+        "Write lists of so many best hypotheses: what is chosen, then by score, which is added to the features.",
         least=1,
     )
     to: str | None = parameter(None, "With --top: format of the output (default: by suffix, else jsonl).")

@@ -50,6 +50,7 @@ LISTS = ("dev.csv", "--refs", "dev.ref", "--metric", "wer", *OPTIONS)
 CALLS: dict[str, tuple[str, ...]] = {
     "tune": ("tune", *LISTS, "--method", "mert", "--heldout", "test.csv", "--heldout-refs", "test.ref", "-o", "m.json"),
     "rerank": ("rerank", "test.csv", *OPTIONS, "--decision", "first", "-o", "out.txt"),
+    "calibrate": ("calibrate", *LISTS, "--right", "20", "-o", "votes.json"),
     "compare": ("compare", *LISTS, "--test", "test.csv", "--test-refs", "test.ref", "--methods", "mert"),
     "inspect": ("inspect", *LISTS, "--against", "test.csv"),
     "convert": ("convert", "dev.csv", "out.jsonl", *OPTIONS),
