@@ -13,7 +13,7 @@ from nbest.model.abstention import DELTA, Abstention, abstain_below, by_coverage
 from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
 
-_HOW = "nbest calibrate HELDOUT --model MODEL --metric METRIC -o OUT learns it from held-out lists"
+_HOW = "nbest calibrate HELDOUT --model MODEL{} --metric METRIC -o OUT learns it from held-out lists"
 
 
 def abstention_of(
@@ -47,11 +47,13 @@ def abstention_of(
 def _known(model: LogLinear | None, decision: Mapping[str, Any], option: str) -> Confidence:
     known = None if model is None else model.calibration
     if known is None:
-        raise CapabilityError(f"{option} needs a model that knows how sure its choices are, and this does not; {_HOW}")
+        raise CapabilityError(
+            f"{option} needs a model that knows how sure its choices are, and this does not; {_HOW.format('')}"
+        )
     if calibration_for(model, decision, known.answer) is None:
         raise CapabilityError(
             f"{option} needs a model that knows how sure choices by this decision are; it knows of "
-            f"{_words(known.decision)}, not of {_words(decision)}; {_HOW.replace('-o', '--decision DECISION -o')}"
+            f"{_words(known.decision)}, not of {_words(decision)}; {_HOW.format(' --decision DECISION')}"
         )
     return known
 
@@ -60,7 +62,7 @@ def _say_uncalibrated(model: LogLinear | None, decision: Mapping[str, Any], cons
     known = None if model is None else model.calibration
     if known is None or calibration_for(model, decision, known.answer) is None:
         by = "" if known is None else f" by {_words(decision)}"
-        console.say(f"the confidence of choices{by} is a share of votes or weight, not calibrated; {_HOW}")
+        console.say(f"the confidence of choices{by} is a share of votes or weight, not calibrated; {_HOW.format('')}")
 
 
 def need_calibrated(call: Rerank, calibrated: bool) -> None:

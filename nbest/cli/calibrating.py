@@ -71,6 +71,10 @@ def after_tuning(
         return model
     if not asked and call.output.endswith(".ini"):
         return model
+    if asked and not dev.scored:
+        raise ParameterError(
+            "--calibrate must know which answers are right: give --metric, and --refs where it has any"
+        )
     try:
         lists = need_lists(dev if heldout is None else heldout, _LISTS)
         limit = right_from(lists, call.right)

@@ -6,8 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from nbest.base.errors import ParameterError, look_up
+from nbest.cli.console import Console
 from nbest.cli.further import named_numbers, refuse_rest, take
 from nbest.cli.rerank import Rerank
+from nbest.corpus.ballots import ballot
+from nbest.corpus.contract import Corpus, need_lists
 from nbest.corpus.metric import Metric
 from nbest.decisions import BY_METRIC, DECISIONS, needs_model, takes
 from nbest.decisions.choose import decision_of
@@ -38,6 +41,8 @@ def decision_said(call: Rerank, model: LogLinear, further: dict[str, str]) -> di
         refuse_rest(further, function, own=Rerank)
     given = {"gain": call.gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
     given |= {"pool": call.pool, "share": call.share}
+    if call.pool is not None and not model.weights and takes(own["kind"], "pool"):
+        raise ParameterError("--pool says how scores of voters count: give --model FILE, or --weights NAME=VALUE")
     if call.pool is not None:
         look_up(dict.fromkeys(POOLS), call.pool, "pool")
     for name, value in given.items():
@@ -50,6 +55,15 @@ def decision_said(call: Rerank, model: LogLinear, further: dict[str, str]) -> di
     if call.normalize is not None:
         own["gain"] = _normalised(own, model, call.normalize)
     return own
+
+
+def say_alone(console: Console, path: str, corpus: Corpus) -> None:
+    """Say that votes tell nothing, where no two hypotheses of a list have the same answer."""
+    if corpus.whole and getattr(corpus, "compared", None) is not None:
+        votes = ballot(need_lists(corpus, path)).votes
+        if len(votes) and votes.max() < 2:
+            alone = "no two hypotheses of a list have the same answer, so that votes tell nothing"
+            console.say(f"{path}: {alone}; --answer RULE says what of a text is compared")
 
 
 def _normalised(decision: dict[str, Any], model: LogLinear, how: str) -> Metric:

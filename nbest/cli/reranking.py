@@ -15,7 +15,7 @@ from nbest.base.files import replacing
 from nbest.base.types import Bools
 from nbest.cli.abstaining import abstention_of, need_calibrated
 from nbest.cli.console import Console, Pace
-from nbest.cli.deciding import decision_said, model_of
+from nbest.cli.deciding import decision_said, model_of, say_alone
 from nbest.cli.further import separate
 from nbest.cli.loading import answered, files_of_options, over_blocks, source_of
 from nbest.cli.rerank import Rerank
@@ -77,6 +77,8 @@ class _Reranking:
                 if number == 0:
                     self.say_unused(block)
                 block = answered(block, self.call.answer)
+                if number == 0 and self.decision["kind"] in ("vote", "best-of-majority"):
+                    say_alone(self.console, self.call.test[0], self.model.answered(block))
                 lines.add(self.chosen(names.prepared(self.model, block)))
             names.check(self.model)
             lines.write(self.console)
@@ -216,7 +218,7 @@ def _json_lines(found: Choice, texts: list[str], abstained: Bools | None) -> lis
         for name, text, h, low in zip(corpus.ids, texts, choice, corpus.offsets[:-1], strict=True)
     ]
     for row, sure in zip(rows, _sure(found), strict=True):
-        row |= {"confidence": sure, "calibrated": found.calibration is not None}
+        row |= {"confidence": sure, "calibrated": sure is not None and found.calibration is not None}
     for row, without in zip(rows, () if abstained is None else abstained.tolist(), strict=abstained is not None):
         row["abstained"] = without
     if corpus.gains is not None:

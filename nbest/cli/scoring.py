@@ -118,6 +118,8 @@ class _Scoring:
         outputs = read_outputs(paths, call.refs or ())
         if outputs.left_out:
             console.warn(f"{paths[0]}: {outputs.left_out} segments have references but no output; they are left out")
+        if outputs.abstained:
+            console.warn(f"{outputs.abstained} segments that a system gives no answer to are left out, for all systems")
         texts, references = outputs.systems, outputs.references
         if call.answer is not None:
             rule = answer_rule(call.answer)

@@ -138,7 +138,7 @@ def _sure(found: Chosen) -> float | None:
 
 def _text(line: int, raw: bytes) -> str:
     try:
-        text = raw.decode("utf-8").rstrip("\r\n")
+        text = raw.decode("utf-8-sig" if line == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise FormatError(INPUT, line, f"is not UTF-8: {error.reason}") from None
     if not text.strip():
@@ -147,7 +147,7 @@ def _text(line: int, raw: bytes) -> str:
 
 
 def _name(line: int, segment: dict[str, Any]) -> str:
-    return id_of(INPUT, line, segment.get("id", segment.get("custom_id")))
+    return id_of(INPUT, line, segment.get("custom_id", segment.get("id")))
 
 
 def _candidates(line: int, segment: dict[str, Any]) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.cli.calibrating import after_tuning, check_calibrating
 from nbest.cli.console import Console, number, print_json
+from nbest.cli.deciding import say_alone
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.loading import (
     Unmeasured,
@@ -71,12 +72,14 @@ def run(call: Tune) -> None:
     heldout = held[0] if held else None
     if dev.scored:
         warn_of_labels(console, dev)
+    if "vote" in (call.method, call.decision):
+        say_alone(console, paths[0], dev)
     loaded = time.perf_counter()
     if call.grid:
         model = search(kind, settings, wanted=call.grid, dev=dev, heldout=heldout, console=console)
     else:
         model = train(kind, settings, dev, heldout, console=console, name=call.method)
-    model = pipeline.finish(model)
+    model = pipeline.finish(model, dev, heldout)
     done = time.perf_counter()
     whole = replace(pipeline, trainer=kind(**settings))
     model = after_tuning(call, model, corpora[0], heldout, pipeline=whole, console=console)

@@ -57,7 +57,7 @@ def fit_map(raw: Floats, right: Bools, units: Ints, seed: int = 1) -> tuple[str,
     steps that never fall, and is tried from 200 segments. It is taken where its log loss in folds of whole groups
     (`units`) is smaller by more than a standard error of the difference, as it makes equals of many.
     """
-    if len(raw) < ENOUGH or units.max(initial=0) < _FOLDS:
+    if len(raw) < ENOUGH or units.max(initial=-1) + 1 < _FOLDS:
         return "logistic", _FITS["logistic"](steps(raw, right))
     losses = {kind: surprises(_held_out(raw, right, units, seed, kind), right) for kind in _FITS}
     gains = np.bincount(units, losses["logistic"] - losses["isotonic"])

@@ -16,6 +16,8 @@ from nbest.decisions.arguments import check_arguments, need_model
 from nbest.decisions.shards import chosen
 from nbest.model.loglinear import LogLinear
 
+_ROUNDING = 1e-9  # 0.55 times 20 votes is a little more than 11
+
 
 def best_of_majority(
     model: LogLinear, corpus: NBest, *, share: float = 0.5, progress: Callable[[int], None] | None = None
@@ -42,6 +44,6 @@ def frequent(votes: Ballot, offsets: Ints, share: float) -> Bools:
     if not 0 <= share <= 1:
         raise ParameterError(f"'share' of best_of_majority must be between 0 and 1, got {share}")
     most: Floats = segments.maxima(votes.votes, votes.offsets)
-    enough = votes.votes >= share * np.repeat(most, segments.lengths(votes.offsets))
+    enough = votes.votes + _ROUNDING >= share * np.repeat(most, segments.lengths(votes.offsets))
     without = np.repeat(segments.lengths(votes.offsets) == 0, segments.lengths(offsets))
     return without | (votes.of_hypotheses(enough.astype(np.float64)) > 0)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.base.parameters import keywords_of
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus.ballots import ballot
-from nbest.decisions.choose import Choice
+from nbest.decisions.choose import Choice, options_of
 from nbest.decisions.confidence import answer_probabilities
-from nbest.decisions.majority import best_of_majority, frequent
+from nbest.decisions.majority import frequent
 
 
 def ranked(found: Choice) -> Ints:
@@ -32,6 +31,5 @@ def first_by(found: Choice) -> Floats:
     if decision["kind"] == "best-of-majority":
         assert found.model is not None
         lists = found.model.answered(lists)
-        share = decision.get("share", keywords_of(best_of_majority)["share"].default)
-        return frequent(ballot(lists), lists.offsets, share).astype(np.float64)
+        return frequent(ballot(lists), lists.offsets, options_of(decision)["share"]).astype(np.float64)
     return np.zeros(lists.hypotheses)

@@ -74,6 +74,8 @@ class Standing:
 
     def add(self, answer: str, score: float = 0.0) -> None:
         """One more candidate with its answer ("": none) and its score."""
+        if not math.isfinite(score):
+            raise ParameterError(f"the score of a candidate must be finite, got {score}")
         place, self.count = self.count, self.count + 1
         if self._top is None or -score < self._top[0]:
             self._top = (-score, place, answer)

@@ -48,14 +48,14 @@ class Comparison:
 
 
 def by_group(stats: Floats, groups: Sequence[str] | None) -> Floats:
-    """[G, M] sums of the statistics [N, M] of each group, in order of first appearance; without groups as they are."""
+    """[G, ...] sums of statistics [N, ...] of each group, in order of first appearance; without groups as they are."""
     if groups is None:
         return stats
     if len(groups) != len(stats):
         raise ParameterError(f"'groups' must have one entry for each of {len(stats)} segments, got {len(groups)}")
     numbers: dict[str, int] = {}
     places = [numbers.setdefault(group, len(numbers)) for group in groups]
-    sums = np.zeros((len(numbers), stats.shape[1]))
+    sums = np.zeros((len(numbers), *stats.shape[1:]))
     np.add.at(sums, places, stats)
     return sums
 
@@ -142,7 +142,7 @@ def bootstrap(metric: Metric, first: Floats, second: Floats, *, samples: int = 1
     gaps = others - scores
     rarer = min(int((gaps <= 0).sum()), int((gaps >= 0).sum()))
     p = min(1.0, 2 * (rarer + 1) / (samples + 1))
-    intervals = [_interval(gaps), _interval(scores), _interval(others)]
+    intervals = [interval(gaps), interval(scores), interval(others)]
     return Comparison("bootstrap", *_scores(metric, first, second), p, samples, *intervals)
 
 
@@ -171,9 +171,10 @@ def resampled_totals(stats: Floats, *, samples: int = 1000, seed: int = 12345) -
         yield (some @ flat).reshape(-1, *shape)
 
 
-def _interval(values: Floats) -> tuple[float, float]:
-    low, high = np.percentile(values, [2.5, 97.5])
-    return float(low), float(high)
+def interval(values: Floats) -> tuple[Any, Any]:
+    """Ends of the 95 % intervals of draws [S, ...]: numbers, or arrays of them; NaN counts as no draw."""
+    low, high = np.nanpercentile(values, [2.5, 97.5], axis=0)
+    return low.tolist(), high.tolist()
 
 
 def wilcoxon(metric: Metric, first: Floats, second: Floats, *, batch: int = 10) -> Comparison:

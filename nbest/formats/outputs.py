@@ -29,6 +29,7 @@ class Outputs:
     references: References  # none where no file has any
     left_out: int  # references of segments that no system has an output for
     ids: Sequence[str] | int  # of the segments, or their number where the lines carry none
+    abstained: int = 0  # segments that some system gives no answer to, which are left out
     gains: dict[str, Floats] = field(
         default_factory=dict
     )  # [N] of systems that carry them, NaN where nothing is chosen
@@ -40,7 +41,8 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
 
     Lines `id<TAB>text`, JSON lines of `nbest rerank --json`, and `id text` where references have these ids too, are
     taken by id; others by line, as segments 0, 1, ... All systems must have the same segments. Those for which no
-    system chose anything ("index": null in JSON lines) are left out. Without references, only ids that are sure count.
+    system chose anything ("index": null in JSON lines), and those to which one gives no answer ("abstained": true), are
+    left out. Without references, only ids that are sure count.
     JSON lines may carry what the chosen is worth ("gain") and what its segment belongs to ("group").
     """
     lines = {path: read_lines(path) for path in paths}
@@ -57,14 +59,17 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     references, left_out = align_lines(given, ids) if given else ((), 0)
     rows = {path: {str(row["id"]): row for row in json_rows(path, mine) or ()} for path, mine in lines.items()}
     nothing = set.intersection(*map(_not_chosen, rows.values()))
+    abstained = set[str]().union(*map(_abstained, rows.values())) - nothing
+    nothing |= abstained
     kept = [i for i, name in enumerate(ids) if name not in nothing]
     if not kept:
         raise FormatError(named, None, "there is no output in it: nothing was chosen for any segment")
     return Outputs(
         {path: [texts[i] for i in kept] for path, texts in systems.items()},
         [references[i] for i in kept] if given else (),
-        left_out + len(nothing),
+        left_out + len(nothing) - len(abstained),
         [ids[i] for i in kept],
+        abstained=len(abstained),
         gains={path: np.array([gains[i] for i in kept], np.float64) for path, gains in _told("gain", rows, ids)},
         groups={path: [groups[i] for i in kept] for path, groups in _told("group", rows, ids)},
     )
@@ -76,6 +81,10 @@ Rows = dict[str, dict[str, Any]]
 
 def _not_chosen(rows: Rows) -> set[str]:
     return {name for name, row in rows.items() if "index" in row and row["index"] is None}
+
+
+def _abstained(rows: Rows) -> set[str]:
+    return {name for name, row in rows.items() if row.get("abstained") is True}
 
 
 def _told(key: str, files: dict[str, Rows], ids: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:

@@ -170,6 +170,11 @@ def build(method: str, settings: Mapping[str, Any] | None = None, **common: Any)
     return trainer
 
 
+def within(progress: Progress, part: int, parts: int) -> Progress:
+    """Progress in one of several parts, of as much work each."""
+    return None if progress is None else lambda done, of: progress(part * of + done, parts * of)
+
+
 def counted(progress: Progress, of: int) -> Callable[[], None]:
     """Tells, each time it is called, that one more of so many is done."""
     done = count(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -12,13 +12,13 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
 from nbest.evaluation.best_of import doubling, sizes_up_to
-from nbest.evaluation.significance import by_group, resampled
+from nbest.evaluation.significance import by_group, interval, resampled
 from nbest.evaluation.stopped import FIXED, Limits, Plan, spent
 from nbest.model.loglinear import LogLinear
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
-from nbest.studies.base import Progress, Study, about, build
+from nbest.studies.base import Progress, Study, about, build, within
 from nbest.studies.keywords import Given, Orders, Samples, Seed
 from nbest.trainers.crossfit import crossfit
 
@@ -111,7 +111,7 @@ def budget(
     parts = _parts(corpus, model, None if method is None else build(method, seed=seed, threads=threads), folds, seed)
     limits = Limits(least, most)
     for number, (which, own) in enumerate(parts):
-        told = None if progress is None else _within(progress, number, len(parts))
+        told = within(progress, number, len(parts))
         stats[which], drawn[which] = spent(
             corpus.select(which), own, plans, limits, orders=orders, seed=seed, progress=told
         )
@@ -152,26 +152,20 @@ def _parts(
     return [(np.flatnonzero(crossed.fold == number), each) for number, each in enumerate(crossed.models)]
 
 
-def _within(progress: Callable[[int, int], None], part: int, parts: int) -> Callable[[int, int], None]:
-    """Progress in one of several parts."""
-    return lambda done, of: progress(part * of + done, parts * of)
-
-
 def _rows(
     corpus: NBest, plans: Sequence[Plan], stats: Floats, drawn: Floats, *, samples: int, seed: int
 ) -> list[dict[str, Any]]:
     """What each plan costs and reaches, with intervals, also of the difference to all hypotheses."""
     metric = corpus.need_metric()
     values = metric.score(stats.sum(axis=0))
-    grouped = by_group(stats.reshape(len(corpus), -1), corpus.groups).reshape(-1, *stats.shape[1:])
-    draws = resampled(metric, grouped, samples=samples, seed=seed)
+    draws = resampled(metric, by_group(stats, corpus.groups), samples=samples, seed=seed)
     cost = drawn[corpus.lengths > 0].mean(axis=0)
     full = {plan.by_model: at for at, plan in enumerate(plans) if plan.rule == FIXED}  # the last is the largest
     rows = []
     for at, plan in enumerate(plans):
         whole = full[plan.by_model]
-        low, high = np.percentile(draws[:, at], [2.5, 97.5]).tolist()
-        below, above = np.percentile(draws[:, at] - draws[:, whole], [2.5, 97.5]).tolist()
+        low, high = interval(draws[:, at])
+        below, above = interval(draws[:, at] - draws[:, whole])
         rows.append(
             {
                 "rule": plan.rule,

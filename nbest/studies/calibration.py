@@ -25,7 +25,7 @@ from nbest.studies.sure import (
     SureMethod,
     SureModel,
     SureSettings,
-    shares,
+    ratios_of,
     sure_choices,
 )
 
@@ -91,7 +91,7 @@ def calibration(
         rows += _bins(name, sure, probability, bins, samples)
     for name, probability in ((RAW, sure.raw), (CALIBRATED, sure.confidence)):
         squares = np.stack([(probability - sure.right) ** 2, np.ones(len(probability))], axis=1)[:, None]
-        _, low, high = shares(sure, squares, samples)
+        _, low, high = ratios_of(sure, squares, samples)
         errors = json_value(calibration_errors(probability, sure.right))
         rows.append({"kind": "error", "series": name, **errors, "low": float(low[0]), "high": float(high[0])})
     told = {**sure.about, "bins": bins, "samples": samples}
@@ -103,7 +103,7 @@ def _bins(name: str, sure: Sure, probability: Floats, bins: int, samples: int) -
     stats = np.zeros((len(probability), len(parts), 2))
     for number, part in enumerate(parts):
         stats[part, number, 0], stats[part, number, 1] = sure.right[part], 1.0
-    values, lows, highs = shares(sure, stats, samples)
+    values, lows, highs = ratios_of(sure, stats, samples)
     return [
         {
             "kind": "bin",

@@ -29,7 +29,7 @@ from nbest.studies.sure import (
     SureMethod,
     SureModel,
     SureSettings,
-    shares,
+    ratios_of,
     sure_choices,
 )
 
@@ -133,7 +133,7 @@ def _curve(sure: Sure, delta: float, samples: int) -> list[dict[str, Any]]:
     places = np.unique(np.searchsorted(curve["kept"], wanted - 1e-9))
     kept = sure.raw[:, None] >= curve["raw"][places][None]
     stats = np.stack([kept & ~sure.right[:, None], kept], axis=2).astype(np.float64)
-    values, lows, highs = shares(sure, stats, samples)
+    values, lows, highs = ratios_of(sure, stats, samples)
     counts = stats.sum(axis=0)
     bounds = risk_bound(counts[:, 0], counts[:, 1], delta, _design(sure, np.ones(len(sure.raw), bool)))
     names = ("coverage", "risk", "low", "high", "bound")
@@ -172,7 +172,7 @@ def _realised(known: Confidence, raw: Floats, right: Bools, risk: float, delta: 
 def _promise(how: str, found: Sequence[tuple[float, float] | None], risk: float) -> dict[str, Any]:
     made = np.array([each for each in found if each is not None]).reshape(-1, 2)
     means = made.mean(axis=0).tolist() if len(made) else [0.0, 0.0]
-    kept = float(np.mean(made[:, 1] <= risk)) if len(made) else 1.0
+    kept = float(np.mean(made[:, 1] <= risk)) if len(made) else None
     names = ("coverage", "risk", "kept", "reached")
     values = (*means, kept, len(made) / len(found))
     return {"kind": "promise", "how": how, "promised": risk, **dict(zip(names, values, strict=True))}

@@ -15,7 +15,7 @@ from nbest.decisions import needs_model, takes
 from nbest.decisions.choose import decision_of
 from nbest.evaluation.best_of import best_of, doubling, sizes_up_to
 from nbest.evaluation.drawn import decided
-from nbest.evaluation.significance import by_group, resampled
+from nbest.evaluation.significance import by_group, interval, resampled
 from nbest.model.loglinear import LogLinear
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
@@ -164,10 +164,9 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """The score of expected statistics [N, K, M] at each size, with intervals."""
     metric = corpus.need_metric()
-    grouped = by_group(expected.reshape(len(corpus), -1), corpus.groups).reshape(-1, *expected.shape[1:])
     values = metric.score(expected.sum(axis=0))
-    low, high = np.percentile(resampled(metric, grouped, samples=samples, seed=seed), [2.5, 97.5], axis=0)
-    columns = zip(sizes, values.tolist(), low.tolist(), high.tolist(), strict=True)
+    low, high = interval(resampled(metric, by_group(expected, corpus.groups), samples=samples, seed=seed))
+    columns = zip(sizes, values.tolist(), low, high, strict=True)
     return [{**about_it, "k": k, "value": value, "low": below, "high": above} for k, value, below, above in columns]
 
 

@@ -19,14 +19,14 @@ from nbest.decisions import first, vote
 from nbest.decisions.choose import decision_of
 from nbest.decisions.confidence import answer_probabilities, of_chosen
 from nbest.decisions.oracle import corpus_oracle
-from nbest.evaluation.significance import by_group, clustered, permutation, resampled
+from nbest.evaluation.significance import by_group, clustered, interval, permutation, resampled
 from nbest.features import within_scale
 from nbest.model.loglinear import LogLinear
 from nbest.report.charts import DotChart
 from nbest.report.page import Column, Table
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, PALE
-from nbest.studies.base import Progress, Study, about, build, counting_failures
+from nbest.studies.base import Progress, Study, about, build, counting_failures, within
 from nbest.studies.keywords import FurtherSettings, Given, Samples, Seed
 from nbest.trainers.crossfit import Crossed, crossfit
 from nbest.trainers.pipeline import Pipeline
@@ -123,7 +123,7 @@ def ladder(
     _check(methods, [*(rung.name for rung in rungs), *wanted, ORACLE], against)
     with counting_failures("runs"):
         for number, name in enumerate(wanted):
-            told = None if progress is None else partial(_part, progress, number, len(wanted))
+            told = within(progress, number, len(wanted))
             fit = _best_single if name == SINGLE else partial(_fitted, name, settings or {}, add, (seed, threads))
             try:
                 found = crossfit(fit, corpus, folds=folds, seed=seed, progress=told)
@@ -150,10 +150,6 @@ def _check(methods: Sequence[str], rungs: Sequence[str], against: str) -> None:
         decision_of(LogLinear({}), decision or None)
     if against not in rungs:
         raise ParameterError(f"'against' must be one of {', '.join(rungs)}, got {against!r}")
-
-
-def _part(progress: Any, number: int, of: int, done: int, parts: int) -> None:
-    progress(number * parts + done, of * parts)
 
 
 def _fixed(corpus: NBest) -> Iterator[_Rung]:
@@ -200,14 +196,14 @@ def _rows(corpus: NBest, rungs: Sequence[_Rung], against: str, samples: int, see
     base = next(rung.stats for rung in rungs if rung.name == against)
     for rung in rungs:
         own, other = (by_group(stats, corpus.groups) for stats in (rung.stats, base))
-        low, high = np.percentile(resampled(metric, own, samples=samples, seed=seed), [2.5, 97.5])
+        low, high = interval(resampled(metric, own, samples=samples, seed=seed))
         same = rung.name == against
         yield {
             "rung": rung.name,
             "learned": rung.learned,
             "score": float(metric.score(rung.stats.sum(axis=0))),
-            "low": float(low),
-            "high": float(high),
+            "low": low,
+            "high": high,
             "p": None if same else permutation(metric, other, own, seed=seed).p,
             **{f"score_{share * 100:.0f}": _covered(rung, share, metric) for share in COVERAGES},
         }

@@ -14,7 +14,7 @@ from nbest.corpus import NBest
 from nbest.corpus.grouping import units
 from nbest.decisions.calibration import cross_validated
 from nbest.decisions.choose import choose, decision_of
-from nbest.evaluation.significance import by_group, resampled_totals
+from nbest.evaluation.significance import by_group, interval, resampled_totals
 from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
 from nbest.studies.base import Progress, build, counting_failures
@@ -106,14 +106,14 @@ def _crossed(corpus: NBest, asked: Asked, progress: Progress) -> tuple[Ints, Flo
     return found.chosen, found.probability, f"{asked.method} in {asked.folds} folds"
 
 
-def shares(sure: Sure, stats: Floats, samples: int) -> tuple[Floats, Floats, Floats]:
+def ratios_of(sure: Sure, stats: Floats, samples: int) -> tuple[Floats, Floats, Floats]:
     """[K] ratios of statistics [N, K, 2], part and whole, with their 95 % intervals by bootstrap over groups."""
-    grouped = by_group(stats.reshape(len(stats), -1), sure.groups).reshape(-1, *stats.shape[1:])
+    grouped = by_group(stats, sure.groups)
     drawn = np.concatenate(list(resampled_totals(grouped, samples=samples, seed=sure.about["seed"])))
     values = _ratio(stats.sum(axis=0))
     ratios = np.concatenate([_ratio(drawn), values[None]])  # a draw without any of them tells nothing
-    low, high = np.nanpercentile(ratios, [2.5, 97.5], axis=0)
-    return values, low, high
+    low, high = interval(ratios)
+    return values, np.array(low), np.array(high)
 
 
 def _ratio(totals: Floats) -> Floats:

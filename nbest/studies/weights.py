@@ -15,7 +15,7 @@ from nbest.corpus import NBest
 from nbest.corpus.ballots import pooled
 from nbest.corpus.grouping import units
 from nbest.corpus.metric import Metric
-from nbest.evaluation.significance import by_group, resampled
+from nbest.evaluation.significance import by_group, interval, resampled
 from nbest.features import within_scale
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import scales
@@ -107,9 +107,9 @@ def weights(
             drawn.append(_shares(fit(_resample(corpus, number, seed)), lists, shown))
             told()
         costs = _costs(corpus, fit, left_out, folds, told)
-    low, high = np.percentile(drawn, [2.5, 97.5], axis=0)
+    low, high = interval(np.array(drawn))
     rows = [
-        {"feature": name, "weight": model.weights[name], "share": float(share), "low": float(a), "high": float(b)}
+        {"feature": name, "weight": model.weights[name], "share": float(share), "low": a, "high": b}
         for name, share, a, b in zip(shown, _shares(model, lists, shown), low, high, strict=True)
     ]
     for row in rows:
@@ -198,6 +198,6 @@ def _cost(
     sign = 1.0 if metric.higher_is_better else -1.0
     whole, without = (by_group(stats, groups) for stats in both)
     drawn = resampled(metric, np.stack([whole, without], axis=1), samples=samples, seed=seed)
-    low, high = np.percentile(sign * (drawn[:, 0] - drawn[:, 1]), [2.5, 97.5])
+    low, high = interval(sign * (drawn[:, 0] - drawn[:, 1]))
     cost = sign * float(metric.score(whole.sum(axis=0)) - metric.score(without.sum(axis=0)))
-    return {"cost": cost, "cost_low": float(low), "cost_high": float(high)}
+    return {"cost": cost, "cost_low": low, "cost_high": high}

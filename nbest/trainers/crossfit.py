@@ -12,7 +12,6 @@ from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
 from nbest.corpus.grouping import in_folds, units
 from nbest.decisions.choose import choose
-from nbest.decisions.confidence import answer_probabilities, of_chosen
 from nbest.model.loglinear import LogLinear
 
 Fit = Callable[[NBest], LogLinear | None]
@@ -46,8 +45,7 @@ def crossfit(
         found = choose(model, lists.select(out), None if model is not None else "vote")
         starts = lists.offsets[out] - found.lists.offsets[:-1]
         chosen[out] = np.where(found.chosen >= 0, found.chosen + starts, -1)
-        raw = answer_probabilities(model, found.lists, found.decision)
-        probability[out] = of_chosen(raw, found.chosen)
+        probability[out] = found.probability
         models.append(model)
         if progress is not None:
             progress(number + 1, folds)

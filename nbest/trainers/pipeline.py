@@ -10,10 +10,13 @@ from nbest.base.parameters import Parameters, parameter
 from nbest.compute.executors import using
 from nbest.corpus.contract import Corpus
 from nbest.decisions.choose import decision_of
+from nbest.decisions.chosen import score_of
 from nbest.features import fit_recipes
 from nbest.features.wanted import Wanted, columns, wanted
 from nbest.model.loglinear import LogLinear
 from nbest.trainers.trainer import executor_for
+
+_QUICK = frozenset({"1best", "best-of-majority", "vote"})  # decisions that lists are scored by once more
 
 
 @dataclass
@@ -35,12 +38,21 @@ class Pipeline(Parameters):
         """The recipes of added features are fitted to `corpus` alone; held-out lists must not shape them."""
         with using(executor_for(self.trainer)):
             corpus, heldout = self.prepare(corpus, heldout)
-            return self.finish(self.trainer.fit(corpus, heldout))
+            return self.finish(self.trainer.fit(corpus, heldout), corpus, heldout)
 
-    def finish(self, model: LogLinear) -> LogLinear:
-        """The model with the decision of this pipeline."""
+    def finish(self, model: LogLinear, corpus: Corpus | None = None, heldout: Corpus | None = None) -> LogLinear:
+        """The model with the decision of this pipeline, and scores by it where it is quick (others stay as they are,
+        by the decision of the trainer)."""
         decision = decision_of(model, self.decision)
-        return replace(model, decision=decision) if decision["kind"] != "1best" else model
+        own = {} if decision == {"kind": "1best"} else decision
+        if own == dict(model.decision):
+            return model
+        model = replace(model, decision=own)
+        if decision["kind"] not in _QUICK:
+            return model
+        sets = {"dev": corpus, "heldout": heldout}
+        scores = {name: score_of(each, model) for name, each in sets.items() if each is not None and each.scored}
+        return replace(model, scores_={**model.scores_, **scores})
 
     def prepare(self, corpus: Corpus, *others: Any) -> tuple[Any, ...]:
         """All corpora with the columns that are trained on, the recipes being fitted to the first."""

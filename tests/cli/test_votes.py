@@ -42,6 +42,41 @@ def test_votes(capfd: pytest.CaptureFixture[str]) -> None:
     assert texts(capfd, "--decision", "mbr", "--gain", "exact") == ["so 4", "1"]
 
 
+def test_votes_that_tell_nothing_are_said(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerank", "test.jsonl", "--decision", "vote"]) == 0
+    assert "no two hypotheses of a list have the same answer" in capfd.readouterr().err
+    assert main(["rerank", "test.jsonl", "--decision", "vote", "--answer", "last-number"]) == 0
+    assert "the same answer" not in capfd.readouterr().err
+
+
+def test_segments_without_an_answer_are_left_out_of_all_systems(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("refs.tsv").write_text("a\t4\nb\t1\n")
+    for name, words in (("sure", ["--abstain-below", "0.6"]), ("all", [])):
+        given = ["rerank", "test.jsonl", "--decision", "vote", "--answer", "last-number", "--json"]
+        assert main([*given, *words, "-o", f"{name}.jsonl"]) == 0
+    capfd.readouterr()
+    score = ["score", "all.jsonl", "sure.jsonl", "--refs", "refs.tsv", "--metric", "exact", "--answer", "last-number"]
+    assert main([*score, "--json"]) == 0
+    said = capfd.readouterr()
+    assert [row["score"] for row in json.loads(said.out)] == [100.0, 100.0]
+    assert "1 segments that a system gives no answer to are left out, for all systems" in said.err
+
+
+def test_a_decision_that_is_said_is_that_of_the_model(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [{**row, "id": f"{row['id']}{k}"} for k in range(15) for row in ROWS]
+    Path("dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("dev.tsv").write_text("".join(f"a{k}\t4\nb{k}\t2\n" for k in range(15)))
+    given = ["tune", "dev.jsonl", "--refs", "dev.tsv", "--metric", "exact", "--answer", "last-number"]
+    for words, decision in (([], {"kind": "vote", "pool": "scores"}), (["--decision", "1best"], None)):
+        assert main([*given, "--method", "vote", "--variance", "0.1", "-o", "m.json", *words]) == 0
+        assert json.loads(Path("m.json").read_text()).get("decision") == decision
+        capfd.readouterr()
+        assert main(["rerank", "dev.jsonl", "--model", "m.json", "--ids", "-o", "out.tsv"]) == 0
+        assert main(["score", "out.tsv", "--refs", "dev.tsv", *given[4:], "--json"]) == 0
+        score = json.loads(capfd.readouterr().out)[0]["score"]
+        assert json.loads(Path("m.json").read_text())["scores"]["dev"] == pytest.approx(score)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -49,6 +84,7 @@ def test_votes(capfd: pytest.CaptureFixture[str]) -> None:
         (("--decision", "vote", "--share", "0.5"), "--share is for --decision best-of-majority, not for vote"),
         (("--decision", "mbr", "--pool", "scores"), "--pool is for --decision vote, not for mbr"),
         (("--decision", "vote", "--weights", "v=1", "--pool", "sum"), "posteriors"),
+        (("--decision", "vote", "--pool", "scores"), "--pool says how scores of voters count"),
     ],
 )
 def test_what_is_refused(words: tuple[str, ...], message: str, capfd: pytest.CaptureFixture[str]) -> None:
