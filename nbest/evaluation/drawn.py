@@ -37,7 +37,10 @@ def scored_lists(lists: NBest, model: LogLinear | None) -> tuple[NBest, LogLinea
         ids=lists.ids,
         texts=answered.compared,
     )
-    return bare, model and replace(model, weights={"score": 1.0}, features=(), dense=None, answer="")
+    if model is None:
+        return bare, None
+    known = {**model.confidence, "answer": ""} if model.confidence else {}  # texts are the answers now
+    return bare, replace(model, weights={"score": 1.0}, features=(), dense=None, answer="", confidence=known)
 
 
 def decided(

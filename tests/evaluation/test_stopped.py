@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,20 @@ def test_what_is_spent_by_hand() -> None:
     assert drawn[1, 1] == pytest.approx(2.5, abs=0.07)  # 7/8 after a, a: half of the orders; else the most
     assert drawn[1, 2] == 3.0
     assert stats[1, 2, 0] == 1.0
+
+
+def test_a_calibrated_model_with_a_rule_of_answers_is_as_sure_as_the_online_object() -> None:
+    lists = random_lists(2, 60)
+    lists = replace(lists, texts=Texts.of([f"{k}: so {text}" for k, text in enumerate(lists.texts or ())]))
+    lists = lists.with_answers(r"so (\w+)").with_metric(nbest.External())
+    model = nbest.calibrate(MODEL, lists, right=1.0)
+    bare, scores = replace(lists, answers=None, answer_rule=""), model.scores(lists)
+    order = np.arange(lists.hypotheses)
+    gone = traced(bare, model, order)
+    raw = traced(bare, replace(model, confidence={}), order)
+    assert not np.array_equal(gone.watched["confidence"], raw.watched["confidence"])
+    for low, high in zip(lists.offsets[:-1], lists.offsets[1:], strict=True):
+        stopper = Stopper(model=model, rule="confidence", at=1.0)
+        for h in range(low, high):
+            stopper.vote(lists.answers[h], float(scores[h]))
+            assert gone.watched["confidence"][h] == pytest.approx(stopper.watched)
