@@ -159,7 +159,7 @@ class _Lines:
             nothing = f"{self.empty} segments have nothing to choose from, and their lines are empty"
             console.warn(f"{path}: {nothing}; {_EMPTY}")
         if self.abstention is not None:
-            how = "" if self.call.as_json else f"; their lines are empty ({_EMPTY})"
+            how = "" if self.call.as_json or not self.abstained else f"; their lines are empty ({_EMPTY})"
             console.say(f"{path}: no answer to {self.abstained} of {self.count} segments{how}")
         if self.broken:
             console.warn(f"{path}: line breaks in {self.broken} chosen texts are written as blanks; --json keeps them")

@@ -129,8 +129,9 @@ def search(
 
 
 def _content(model: LogLinear) -> dict[str, Any]:
-    decision = {"decision": dict(model.decision)} if model.decision else {}
-    return {"weights": dict(model.weights), "features": detach(model.features)[0], **decision}
+    more = {"decision": dict(model.decision), "answer": model.answer, "confidence": dict(model.confidence)}
+    said = {name: value for name, value in more.items() if value}
+    return {"weights": dict(model.weights), "features": detach(model.features)[0], **said}
 
 
 def _check_output(call: Tune, paths: list[str], further: list[str]) -> None:

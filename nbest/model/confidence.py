@@ -80,6 +80,7 @@ class Confidence:
             "" if math.isnan(self.order) else f"; a right choice is surer than a wrong one in {100 * self.order:.0f} %"
         )
         useless = ": confidence does not tell them apart" if self.order <= 0.5 else ""
+        useless += "; no choice is right: is that limit in the unit of the metric?" if not self.right[-1] else ""
         return (
             f"confidence by {self.how} ({self.segments} segments, {right:.1f} % right; {self.kind}): "
             f"{', '.join(changes)} (after: cross-validated){order}{useless}"

@@ -94,7 +94,8 @@ def budget(
     Recorded lists are gone through in random orders by `nbest.stopping`, as if they were being sampled. The rule
     `votes` stops when the answer with most votes will stay ahead with this probability, the rule `confidence` when the
     model is that sure of its choice. Beside them, the first k of each list for every k. `saved` is the cheapest
-    threshold that is as good as all hypotheses. Intervals are by bootstrap over groups, else over segments.
+    threshold that is as good as all hypotheses. Scores are those of whole lists, also where a feature looks at others
+    (agreement), which nobody knows while sampling. Intervals are by bootstrap over groups, else over segments.
     """
     if not corpus.hypotheses:
         raise ParameterError("the study budget needs at least one hypothesis, and these lists are empty")
