@@ -41,8 +41,9 @@ def decision_said(call: Rerank, model: LogLinear, further: dict[str, str]) -> di
         refuse_rest(further, function, own=Rerank)
     given = {"gain": call.gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
     given |= {"pool": call.pool, "share": call.share}
-    if call.pool is not None and not model.weights and takes(own["kind"], "pool"):
-        raise ParameterError("--pool says how scores of voters count: give --model FILE, or --weights NAME=VALUE")
+    for name in ("pool", "gamma"):
+        if given[name] and not model.weights and takes(own["kind"], name):
+            raise ParameterError(f"--{name} says how scores count: give --model FILE, or --weights NAME=VALUE")
     if call.pool is not None:
         look_up(dict.fromkeys(POOLS), call.pool, "pool")
     for name, value in given.items():

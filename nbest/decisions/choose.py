@@ -111,6 +111,8 @@ def _in_full(decision: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: value for name, value in options_of(decision).items() if value is not None}
     if decision["kind"] in BY_METRIC and "gain" not in decision:
         options.pop("gain", None)
+    if decision["kind"] == "vote":
+        options.setdefault("gamma", 1.0)
     return {"kind": decision["kind"], **options}
 
 

@@ -84,7 +84,8 @@ def test_a_decision_that_is_said_is_that_of_the_model(capfd: pytest.CaptureFixtu
         (("--decision", "vote", "--share", "0.5"), "--share is for --decision best-of-majority, not for vote"),
         (("--decision", "mbr", "--pool", "scores"), "--pool is for --decision vote, not for mbr"),
         (("--decision", "vote", "--weights", "v=1", "--pool", "sum"), "posteriors"),
-        (("--decision", "vote", "--pool", "scores"), "--pool says how scores of voters count"),
+        (("--decision", "vote", "--gamma", "3"), "--gamma says how scores count: give --model FILE"),
+        (("--decision", "vote", "--pool", "scores"), "--pool says how scores count: give --model FILE"),
     ],
 )
 def test_what_is_refused(words: tuple[str, ...], message: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -82,6 +82,7 @@ def test_options_at_their_defaults_are_the_same_decision() -> None:
     lists = voters()
     model = nbest.calibrate(LogLinear({"good": 1.0}), lists, decision=VOTE)
     assert nbest.choose(model, lists, {"kind": "vote", "pool": "posteriors"}).calibration is not None
+    assert nbest.choose(model, lists, {"kind": "vote", "gamma": 1.0}).calibration is not None
     assert nbest.choose(model, lists, {"kind": "vote", "pool": "scores"}).calibration is None
     with pytest.raises(ParameterError, match="give 'gain' of the decision by its name"):
         nbest.calibrate(model, lists, decision={"kind": "mbr", "gain": nbest.CHRF()})
