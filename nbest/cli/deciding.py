@@ -53,7 +53,9 @@ def decision_said(call: Rerank, model: LogLinear, further: dict[str, str]) -> di
     own |= {name: value for name, value in given.items() if value is not None}
     if call.answer is not None and own["kind"] == "consensus":
         raise ParameterError("--answer is not for consensus, which compares n-grams of texts; use mbr --gain exact")
-    if call.normalize is not None:
+    if call.normalize is not None and takes(own["kind"], "normalize"):
+        own["normalize"] = call.normalize
+    elif call.normalize is not None:
         own["gain"] = _normalised(own, model, call.normalize)
     return own
 
@@ -73,7 +75,9 @@ def _normalised(decision: dict[str, Any], model: LogLinear, how: str) -> Metric:
     from nbest.metrics.normalise import OfTexts
 
     if not takes(decision["kind"], "gain"):
-        raise ParameterError(f"--normalize is for --decision mbr or consensus, not for {decision['kind']}")
+        raise ParameterError(
+            f"--normalize is for --decision vote, best-of-majority, mbr or consensus, not for {decision['kind']}"
+        )
     if decision["kind"] in BY_METRIC:
         from nbest.decisions.mbr import gain_of
 

@@ -59,7 +59,8 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     )
     gain: str | None = parameter(None, "What mbr measures: wer, bleu, chrf, ... (default: the model's metric).")
     normalize: str | None = parameter(
-        None, "Normalise texts before mbr or consensus compare them: whisper, basic, ... (default: as in the model)."
+        None,
+        "Normalise texts before vote, mbr or consensus compare them: whisper, basic, ... (default: as in the model).",
     )
     gamma: float | None = parameter(
         None,

@@ -13,6 +13,7 @@ from nbest.base.errors import CapabilityError
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus.nbest import NBest
+from nbest.corpus.texts import Texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +63,13 @@ def ballot_of(answers: Sequence[str]) -> Ballot:
     return Ballot(np.array(numbers, np.int64), np.array([0, len(seen)]))
 
 
-def ballot(lists: NBest) -> Ballot:
-    """Who votes for what: by answers, where lists have them, else by whole texts."""
-    if lists.compared is None:
+def ballot(lists: NBest, texts: Texts | None = None) -> Ballot:
+    """Who votes for what: by these texts, else by answers, where lists have them, else by whole texts."""
+    texts = lists.compared if texts is None else texts
+    if texts is None:
         raise CapabilityError("votes need the texts or answers of the hypotheses and these lists carry none")
-    numbers, owners = lists.compared.numbers(), segments.owners(lists.offsets)
-    voters = np.flatnonzero(lists.compared.ends > lists.compared.starts)
+    numbers, owners = texts.numbers(), segments.owners(lists.offsets)
+    voters = np.flatnonzero(texts.ends > texts.starts)
     keys = owners[voters] * (numbers.max(initial=0) + 1) + numbers[voters]
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     places = np.empty(len(first), np.int64)
@@ -78,12 +80,11 @@ def ballot(lists: NBest) -> Ballot:
     return Ballot(answers, segments.offsets_of(counts))
 
 
-def pooled(lists: NBest) -> tuple[NBest, Ballot]:
+def pooled(lists: NBest, votes: Ballot) -> NBest:
     """Lists whose hypotheses are the answers of these, with the sums of their voters' features and the means of their
-    statistics; and who voted for them. Their texts are the answers."""
+    statistics. Their texts are the answers, each as its first voter wrote it."""
     from scipy.sparse import csr_array
 
-    votes = ballot(lists)
     ones = np.ones(len(votes.voters))
     adding = csr_array((ones, (votes.answers[votes.voters], votes.voters)), (votes.size, lists.hypotheses))
     sums: dict[str, Any] = {
@@ -96,4 +97,4 @@ def pooled(lists: NBest) -> tuple[NBest, Ballot]:
     sums["texts"] = lists.compared.take(votes.voters[first])
     sums["answers"] = None if lists.answers is None else sums["texts"]
     sums |= dict.fromkeys(("systems", "gains", "positions"))
-    return replace(lists, offsets=votes.offsets, **sums), votes
+    return replace(lists, offsets=votes.offsets, **sums)

@@ -23,6 +23,13 @@ def need_model(decision: str, model: Any) -> None:
         raise ParameterError(f"'model' of {decision} must be a model, got None")
 
 
+def normalisation_of(signature: str) -> str:
+    """What a metric of this signature does to texts before it compares them: names of normalisers, or "none"."""
+    said = signature.partition("|answer:")[0].split("|")[1:]
+    names = [each.removeprefix("norm:") for each in said if each.startswith("norm:")]
+    return "+".join([*names, *(["lower"] if "case:lc" in said else [])]) or "none"
+
+
 def checked_gamma(decision: str, gamma: float | None, model: LogLinear) -> float:
     """A sharpness is finite and not negative; that of the model if none is given."""
     gamma = model.gamma if gamma is None else gamma

@@ -16,6 +16,7 @@ from nbest.corpus import NBest
 from nbest.corpus.answers import rule_of
 from nbest.corpus.contract import Corpus, need_corpus
 from nbest.decisions import BY_METRIC, DECISIONS, decide, needs_model, needs_one, takes
+from nbest.decisions.arguments import normalisation_of
 from nbest.decisions.confidence import answer_probabilities, of_chosen
 from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
@@ -75,7 +76,8 @@ class Choice:
 def decision_of(model: LogLinear | None, said: str | Mapping[str, Any] | None = None) -> dict[str, Any]:
     """A decision with its options, checked: that which is said, else the model's, else 1best.
 
-    One that is only named has the options of the model's own, where this is of the same kind.
+    One that is only named has the options of the model's own, where this is of the same kind. Votes are for answers as
+    the metric of the model compares them.
     """
     if isinstance(said, str):
         own = {} if model is None else model.decision
@@ -83,6 +85,9 @@ def decision_of(model: LogLinear | None, said: str | Mapping[str, Any] | None = 
     found = dict(said or (model.decision if model is not None else {}) or {"kind": "1best"})
     kind = str(found.get("kind"))
     look_up(DECISIONS, kind, "decision")
+    how = "none" if model is None else normalisation_of(model.metric)
+    if how != "none" and "normalize" not in found and takes(kind, "normalize"):
+        found["normalize"] = how
     for name, value in found.items():
         if name != "kind":
             _check_option(kind, name, value)

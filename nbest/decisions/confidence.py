@@ -10,9 +10,9 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
-from nbest.corpus.ballots import Ballot, ballot
+from nbest.corpus.ballots import Ballot
 from nbest.decisions.shards import stacked
-from nbest.decisions.vote import answer_shares, weighing
+from nbest.decisions.vote import answer_shares, votes_of, weighing
 from nbest.model.loglinear import LogLinear
 
 NO_MODEL = frozenset({"first"})
@@ -35,7 +35,7 @@ def _probabilities(model: LogLinear | None, decision: Mapping[str, Any], part: N
     lists = part if model is None else model.answered(part)
     unscored = model is None or decision.get("kind") in NO_MODEL
     scores = np.zeros(lists.hypotheses) if unscored else model.scores(lists)  # type: ignore[union-attr]
-    return shares(model, decision, ballot(lists), scores, lists.offsets)
+    return shares(model, decision, votes_of(lists, decision.get("normalize", "none")), scores, lists.offsets)
 
 
 def shares(

@@ -11,16 +11,22 @@ from nbest.base.errors import ParameterError
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.corpus.ballots import Ballot, ballot
+from nbest.corpus.ballots import Ballot
 from nbest.decisions.arguments import check_arguments, need_model
 from nbest.decisions.shards import chosen
+from nbest.decisions.vote import votes_of
 from nbest.model.loglinear import LogLinear
 
 _ROUNDING = 1e-9  # 0.55 times 20 votes is a little more than 11
 
 
 def best_of_majority(
-    model: LogLinear, corpus: NBest, *, share: float = 0.5, progress: Callable[[int], None] | None = None
+    model: LogLinear,
+    corpus: NBest,
+    *,
+    share: float = 0.5,
+    normalize: str = "none",
+    progress: Callable[[int], None] | None = None,
 ) -> Ints:
     """[N] flat index of the best-scored hypothesis among those whose answer has at least `share` of the votes that the
     most frequent answer of its list has.
@@ -30,13 +36,14 @@ def best_of_majority(
     """
     check_arguments("best_of_majority", model, corpus)
     need_model("best_of_majority", model)
-    return chosen(partial(_best, model, share), corpus)
+    return chosen(partial(_best, model, share, normalize), corpus)
 
 
-def _best(model: LogLinear, share: float, part: NBest) -> Ints:
+def _best(model: LogLinear, share: float, normalize: str, part: NBest) -> Ints:
     lists = model.answered(part)
     scores = model.scores(lists)
-    return segments.argmax(np.where(frequent(ballot(lists), lists.offsets, share), scores, -np.inf), lists.offsets)
+    enough = frequent(votes_of(lists, normalize), lists.offsets, share)
+    return segments.argmax(np.where(enough, scores, -np.inf), lists.offsets)
 
 
 def frequent(votes: Ballot, offsets: Ints, share: float) -> Bools:

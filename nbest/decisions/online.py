@@ -98,8 +98,14 @@ class _One:
 
     @cached_property
     def votes(self) -> Ballot:
-        """By their answers."""
-        return ballot_of(self.answers)
+        """By their answers, normalised as the decision says."""
+        how = self.online.decision.get("normalize", "none")
+        if how == "none":
+            return ballot_of(self.answers)
+        from nbest.metrics.normalise import normaliser
+
+        write = normaliser(how) or str
+        return ballot_of([write(answer) for answer in self.answers])
 
     @cached_property
     def answers(self) -> list[str]:
@@ -152,14 +158,14 @@ def _best(one: _One) -> int:
     return int(np.argmax(one.scores))
 
 
-def _vote(one: _One, pool: Any, gamma: float | None) -> int:
+def _vote(one: _One, pool: Any, gamma: float | None, **_: str) -> int:
     gamma = weighing(one.online.model, gamma)
     weights = answer_weights(one.votes, one.scores, one.offsets, pool=pool, gamma=gamma)
     winner = segments.argmax(weights, one.votes.offsets)
     return int(best_of_answers(one.votes, winner, one.scores, one.offsets)[0])
 
 
-def _majority(one: _One, share: float) -> int:
+def _majority(one: _One, share: float, **_: str) -> int:
     scores = np.where(frequent(one.votes, one.offsets, share), one.scores, -np.inf)
     return int(np.argmax(scores))
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.corpus.ballots import ballot
 from nbest.decisions.choose import Choice, options_of
 from nbest.decisions.confidence import answer_probabilities
 from nbest.decisions.majority import frequent
+from nbest.decisions.vote import votes_of
 
 
 def ranked(found: Choice) -> Ints:
@@ -31,5 +31,7 @@ def first_by(found: Choice) -> Floats:
     if decision["kind"] == "best-of-majority":
         assert found.model is not None
         lists = found.model.answered(lists)
-        return frequent(ballot(lists), lists.offsets, options_of(decision)["share"]).astype(np.float64)
+        options = options_of(decision)
+        votes = votes_of(lists, options["normalize"])
+        return frequent(votes, lists.offsets, options["share"]).astype(np.float64)
     return np.zeros(lists.hypotheses)

@@ -9,7 +9,7 @@ stopper.standing.answer
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -46,6 +46,13 @@ def stays_ahead(first: int, second: int) -> float:
     return 1.0 - tail
 
 
+def _writer(how: str) -> Callable[[str], str]:
+    """What normalises answers before they are compared."""
+    from nbest.metrics.normalise import normaliser
+
+    return normaliser(how) or str
+
+
 class Standing:
     """The candidates of one list so far: votes and weights of their answers, and what would be chosen now.
 
@@ -61,6 +68,8 @@ class Standing:
         self._known = None if model is None else calibration_for(model, decision, model.answer)
         self._by_score = kind == "1best"
         self._sum_scores = decision.get("pool") == "scores"
+        how = decision.get("normalize", "none")
+        self._write = str if how == "none" else _writer(how)
         self._gamma = weighing(model, decision.get("gamma"))
         self.count = 0  # candidates so far
         self.voters = 0  # those with an answer
@@ -76,6 +85,7 @@ class Standing:
         """One more candidate with its answer ("": none) and its score."""
         if not math.isfinite(score):
             raise ParameterError(f"the score of a candidate must be finite, got {score}")
+        answer = self._write(answer)
         place, self.count = self.count, self.count + 1
         if self._top is None or -score < self._top[0]:
             self._top = (-score, place, answer)

@@ -25,6 +25,7 @@ def vote(
     *,
     pool: str = "posteriors",
     gamma: float | None = None,
+    normalize: str = "none",
     progress: Callable[[int], None] | None = None,
 ) -> Ints:
     """[N] flat index of the best-scored hypothesis, ties to the first, of the answer with most weight in each list.
@@ -35,18 +36,29 @@ def vote(
         p(answer) = softmax over the answers of a list of gamma * (sum of the scores of its voters)
 
     which is what `VoteLikelihood` learns weights for. gamma is 1 if none is given. Ties go to the answer that comes
-    first. A hypothesis without an answer does not vote; in a list without any the best-scored one is taken.
+    first. A hypothesis without an answer does not vote; in a list without any the best-scored one is taken. Answers are
+    the same if they are after `normalize` ("lower", "nfkc+punct"; `nbest.choose` takes what the model's metric did).
     """
     check_arguments("vote", model, corpus)
-    return chosen(partial(_voted, model, pool, gamma), corpus)
+    return chosen(partial(_voted, model, (pool, gamma, normalize)), corpus)
 
 
-def _voted(model: LogLinear | None, pool: str, gamma: float | None, part: NBest) -> Ints:
+def _voted(model: LogLinear | None, how: tuple[str, float | None, str], part: NBest) -> Ints:
+    pool, gamma, normalize = how
     lists = part if model is None else model.answered(part)
     scores = np.zeros(lists.hypotheses) if model is None else model.scores(lists)
-    votes = ballot(lists)
+    votes = votes_of(lists, normalize)
     weights = answer_weights(votes, scores, lists.offsets, pool=pool, gamma=weighing(model, gamma))
     return best_of_answers(votes, segments.argmax(weights, votes.offsets), scores, lists.offsets)
+
+
+def votes_of(lists: NBest, normalize: str = "none") -> Ballot:
+    """Who votes for what, by answers that were normalised."""
+    if normalize == "none" or lists.compared is None:
+        return ballot(lists)
+    from nbest.metrics.normalise import normalised
+
+    return ballot(lists, *normalised(normalize, lists.compared))
 
 
 def weighing(model: LogLinear | None, gamma: float | None) -> float:

@@ -11,8 +11,11 @@ import numpy as np
 from nbest.base.randomness import generator
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.corpus import NBest
+from nbest.corpus import NBest, Texts
+from nbest.corpus.contract import signature_of
+from nbest.decisions.arguments import normalisation_of
 from nbest.decisions.choose import choose
+from nbest.metrics.normalise import normalised
 from nbest.model.loglinear import LogLinear
 
 
@@ -35,12 +38,19 @@ def scored_lists(lists: NBest, model: LogLinear | None) -> tuple[NBest, LogLinea
         features=scores[:, None],
         feature_names=("score",),
         ids=lists.ids,
-        texts=answered.compared,
+        texts=_as_compared(lists, answered.compared),
     )
     if model is None:
         return bare, None
     known = {**model.confidence, "answer": ""} if model.confidence else {}  # texts are the answers now
     return bare, replace(model, weights={"score": 1.0}, features=(), dense=None, answer="", confidence=known)
+
+
+def _as_compared(lists: NBest, texts: Texts | None) -> Texts | None:
+    """Answers as the metric of the lists compares them."""
+    if texts is None or not lists.scored:
+        return texts
+    return normalised(normalisation_of(signature_of(lists)), texts)[0]
 
 
 def decided(

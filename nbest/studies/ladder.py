@@ -13,12 +13,14 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.corpus.ballots import ballot
+from nbest.corpus.contract import signature_of
 from nbest.corpus.grouping import units
 from nbest.decisions import first, vote
+from nbest.decisions.arguments import normalisation_of
 from nbest.decisions.choose import decision_of
 from nbest.decisions.confidence import answer_probabilities, of_chosen
 from nbest.decisions.oracle import corpus_oracle
+from nbest.decisions.vote import votes_of
 from nbest.evaluation.significance import by_group, clustered, interval, permutation, resampled
 from nbest.features import within_scale
 from nbest.model.loglinear import LogLinear
@@ -157,9 +159,11 @@ def _fixed(corpus: NBest) -> Iterator[_Rung]:
     stats, _ = corpus.need_stats()
     yield _Rung(FIRST, stats[first(None, corpus)])
     yield _Rung(RANDOM, segments.sums(stats, corpus.offsets) / corpus.lengths[:, None])
-    if corpus.compared is not None and (ballot(corpus).votes > 1).any():
-        chosen = vote(None, corpus)
-        yield _Rung(PLURALITY, stats[chosen], of_chosen(answer_probabilities(None, corpus, {"kind": "vote"}), chosen))
+    how = normalisation_of(signature_of(corpus))
+    if corpus.compared is not None and (votes_of(corpus, how).votes > 1).any():
+        chosen = vote(None, corpus, normalize=how)
+        sure = answer_probabilities(None, corpus, {"kind": "vote", "normalize": how})
+        yield _Rung(PLURALITY, stats[chosen], of_chosen(sure, chosen))
     scale = within_scale(corpus)
     if (scale > 0).sum() > 1:
         pairs = zip(corpus.feature_names, scale.tolist(), strict=True)

@@ -15,6 +15,7 @@ from nbest.corpus import NBest
 from nbest.corpus.ballots import pooled
 from nbest.corpus.grouping import units
 from nbest.corpus.metric import Metric
+from nbest.decisions.vote import votes_of
 from nbest.evaluation.significance import by_group, interval, resampled
 from nbest.features import within_scale
 from nbest.model.loglinear import LogLinear
@@ -162,7 +163,10 @@ def _largest(model: LogLinear, lists: NBest, top: int) -> list[str]:
 def _scored(model: LogLinear, corpus: NBest) -> NBest:
     """The lists with all columns; their answers with the sums of these, where answers are what is scored."""
     lists = model.prepare(corpus)
-    return pooled(model.answered(lists))[0] if model.decision.get("pool") == "scores" else lists
+    if model.decision.get("pool") != "scores":
+        return lists
+    lists = model.answered(lists)
+    return pooled(lists, votes_of(lists, model.decision.get("normalize", "none")))
 
 
 def _shares(model: LogLinear, lists: NBest, names: Sequence[str]) -> Floats:

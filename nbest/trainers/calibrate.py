@@ -14,6 +14,8 @@ from nbest.corpus import NBest
 from nbest.corpus.answers import rule_of
 from nbest.corpus.contract import signature_of
 from nbest.corpus.grouping import units
+from nbest.decisions import takes
+from nbest.decisions.arguments import normalisation_of
 from nbest.decisions.calibration import learned
 from nbest.decisions.choose import choose, decision_of
 from nbest.model.confidence import Confidence
@@ -50,6 +52,9 @@ def calibrate(
     """
     need_kind("calibrate", "lists", lists, NBest)
     found = decision_of(model, decision if model is not None or decision is not None else "vote")
+    how = normalisation_of(signature_of(lists)) if lists.scored else "none"
+    if model is None and how != "none" and takes(found["kind"], "normalize"):
+        found.setdefault("normalize", how)
     limit = right_from(lists, right)
     if trainer is None:
         chosen, raw = choices(model, lists, found)

@@ -7,9 +7,10 @@ import pytest
 
 import nbest
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.corpus.ballots import pooled
+from nbest.corpus.ballots import ballot, pooled
 from nbest.corpus.grouping import in_folds
 from nbest.features import within_scale
+from nbest.metrics import make_metric
 from nbest.model.loglinear import LogLinear
 from nbest.studies.ladder import ladder
 from nbest.studies.weights import weights
@@ -37,6 +38,20 @@ def test_rungs_that_need_no_learning():
         assert row["low"] <= row["score"] <= row["high"]
         assert (row["p"] is None) == (row["rung"] == "first")
     assert found["oracle"]["p"] < 0.01
+
+
+def test_plurality_compares_answers_as_the_metric_does():
+    texts = ["Paris", "paris", "PARIS", "Rome", "Rome", "Rome"] * 6
+    lists = nbest.NBest(
+        np.arange(0, 31, 5), np.zeros((30, 0)), (), tuple(map(str, range(6))), texts=nbest.Texts.of(texts[:30])
+    )
+    for lowercase in (True, False):
+        metric = make_metric("exact", lowercase=lowercase)
+        found = rungs(ladder(lists.with_metric(metric, [("paris",)] * 6), methods=(), folds=2, samples=10))
+        expected = lists.with_metric(metric, [("paris",)] * 6)
+        by_hand = expected.score(nbest.vote(None, expected, normalize="lower" if lowercase else "none"))
+        assert found["plurality"]["score"] == by_hand
+        assert (by_hand > 0) == lowercase
 
 
 def test_what_is_learned_is_chosen_of_the_fold_left_out():
@@ -106,7 +121,7 @@ def test_a_column_that_the_method_adds_cannot_be_left_out():
     found = weights(LISTS, method="vote", draws=2, folds=2, samples=20, settings={"variance": 1.0})
     costs = {row["feature"]: row["cost"] for row in found.rows}
     assert costs.pop("answered", None) is None
-    votes = pooled(with_answered(LISTS))[0]
+    votes = pooled(with_answered(LISTS), ballot(LISTS))
     model = nbest.VoteLikelihood(variance=1.0).fit(LISTS)
     strength = np.array([model.weights[name] for name in votes.feature_names]) * within_scale(votes)
     shares = dict(zip(votes.feature_names, strength / np.abs(strength).sum(), strict=True))

@@ -11,8 +11,10 @@ from scipy.sparse import csr_array
 import nbest
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.corpus import NBest, Texts
-from nbest.corpus.ballots import pooled
+from nbest.corpus.ballots import ballot, pooled
 from nbest.decisions.confidence import answer_probabilities
+from nbest.metrics import make_metric
+from nbest.model.loglinear import LogLinear
 from nbest.testing.forests import toy_forests
 from nbest.trainers.dense.vote import VARIANCES
 
@@ -86,7 +88,8 @@ def test_the_prior_is_chosen_by_folds_and_pulls_to_its_centre():
 
 def test_pooled_lists_are_sums_over_voters():
     lists = voters(4, 5)
-    answers, votes = pooled(lists)
+    votes = ballot(lists)
+    answers = pooled(lists, votes)
     assert answers.hypotheses == len({(h // 6, lists.texts[h]) for h in range(30)})
     for h in range(30):
         same = [k for k in range(h // 6 * 6, h // 6 * 6 + 6) if lists.texts[k] == lists.texts[h]]
@@ -98,7 +101,7 @@ def test_pooled_lists_are_sums_over_voters():
 
 def test_held_out_lists_are_compared_by_the_same_answers():
     dev, heldout = (replace(voters(seed), answers=voters(seed).texts) for seed in (6, 7))
-    answers, _ = pooled(dev)
+    answers = pooled(dev, ballot(dev))
     assert answers.answers is not None
     assert len(answers.texts) == answers.hypotheses
     model = nbest.VoteLikelihood(variance=0.1).fit(dev, heldout)
@@ -126,3 +129,47 @@ def test_what_it_refuses():
         nbest.VoteLikelihood().fit(toy_forests(2))
     with pytest.raises(CapabilityError, match="needs the texts of the hypotheses"):
         nbest.VoteLikelihood().fit(replace(voters(), texts=None))
+
+
+def cased(seed=8):
+    """Votes whose right answer is written in three ways, which a metric without case takes for one."""
+    rng = np.random.default_rng(seed)
+    texts, references = [], []
+    for i in range(40):
+        name = f"Town{i % 7}"
+        texts += [name.lower(), name.upper(), name, "Rome", "Rome", *(["Oslo"] if i % 2 else [name.title()])]
+        references.append((name,))
+    lists = NBest(
+        np.arange(0, 241, 6), rng.normal(size=(240, 1)), ("noise",), tuple(map(str, range(40))), texts=Texts.of(texts)
+    )
+    return lists.with_metric(make_metric("exact", lowercase=True), references)
+
+
+def test_answers_are_the_same_where_the_metric_says_so(tmp_path):
+    lists = cased()
+    model = nbest.VoteLikelihood(variance=1.0).fit(lists)
+    assert model.decision == {"kind": "vote", "pool": "scores", "normalize": "lower"}
+    assert model.weights["answered"] > 0
+    assert model.scores_["dev"] == 100
+    assert lists.score(nbest.vote(None, lists)) < 100  # Rome has more votes than any way to write the right one
+    assert lists.score(nbest.vote(None, lists, normalize="lower")) == 100
+    model = nbest.calibrate(model, lists)
+    model.save(tmp_path / "m.json")
+    model = nbest.load(tmp_path / "m.json")
+    batch = nbest.choose(model, lists)
+    plain = nbest.choose(replace(model, decision={}), lists, "vote")
+    assert plain.decision == {"kind": "vote", "normalize": "lower"}
+    stopper = nbest.stopping.Stopper(model=model, at=1.0)
+    for h in range(6):
+        stopper.vote(lists.texts[h], float(model.scores(lists)[h]))
+    assert stopper.standing.answer == "town0"
+    for i in range(5):
+        rows = [{"text": lists.texts[h], "noise": float(lists.features[h, 0])} for h in range(6 * i, 6 * i + 6)]
+        found = model.choose(rows)
+        assert found.index == batch.chosen[i] - 6 * i
+        assert found.confidence == batch.confidence[i]
+        assert found.calibrated
+    guarded = nbest.choose(
+        LogLinear({"noise": 1.0}, metric=model.metric), lists, {"kind": "best-of-majority", "share": 1.0}
+    )
+    assert lists.score(guarded.chosen) == 100

@@ -12,8 +12,10 @@ from nbest.base.parameters import check, parameter
 from nbest.base.types import Bools, Floats, Ints
 from nbest.corpus import NBest
 from nbest.corpus.ballots import pooled
-from nbest.corpus.contract import Corpus, need_corpus, need_lists
+from nbest.corpus.contract import Corpus, need_corpus, need_lists, signature_of
 from nbest.corpus.grouping import in_folds, units
+from nbest.decisions.arguments import normalisation_of
+from nbest.decisions.vote import votes_of
 from nbest.features import apply_recipes, within_scale
 from nbest.features.recipes import carries
 from nbest.model.loglinear import LogLinear
@@ -58,7 +60,8 @@ class VoteLikelihood(Trainer):
         check(self)
         lists = _voters(corpus, "corpus")
         other = None if heldout is None else _voters(heldout, "heldout")
-        answers, _ = pooled(lists)
+        how = normalisation_of(signature_of(lists)) if lists.scored else "none"
+        answers = pooled(lists, votes_of(lists, how))
         if answers.lengths.max(initial=0) < 2:
             raise CapabilityError("VoteLikelihood needs lists with at least two answers; every list here has fewer")
         problem = prepare(answers, "VoteLikelihood", other, sparse=True)
@@ -66,7 +69,7 @@ class VoteLikelihood(Trainer):
         centre = problem.start({name: value for name, value in (self.centre or {}).items() if name in answers.names})
         variance = self._crossed(problem, centre) if self.variance is None else self.variance
         self.result_ = self._best(problem, variance, centre)
-        model = replace(problem.model(self.result_.weights), decision=DECISION)
+        model = replace(problem.model(self.result_.weights), decision=decision_by(how))
         return finished(self, model, lists, other)
 
     def _best(self, problem: Problem[NBest], variance: float, centre: Floats, start: Floats | None = None) -> Result:
@@ -101,6 +104,11 @@ class VoteLikelihood(Trainer):
             weights = self._best(own, variance, centre, weights).weights
             found[at] = total_moments(plain, weights, left)
         return found
+
+
+def decision_by(normalize: str) -> dict[str, Any]:
+    """How models choose that were learned for voting, on answers that were normalised."""
+    return DECISION if normalize == "none" else {**DECISION, "normalize": normalize}
 
 
 def differing(lists: NBest) -> Bools:

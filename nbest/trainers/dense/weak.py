@@ -13,11 +13,13 @@ from nbest.base.parameters import check, parameter
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
-from nbest.corpus.ballots import ballot, pooled
-from nbest.corpus.contract import Corpus, need_corpus, need_lists
+from nbest.corpus.ballots import pooled
+from nbest.corpus.contract import Corpus, need_corpus, need_lists, signature_of
+from nbest.decisions.arguments import normalisation_of
+from nbest.decisions.vote import votes_of
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
-from nbest.trainers.dense.vote import DECISION, WHOLE, differing, with_answered
+from nbest.trainers.dense.vote import WHOLE, decision_by, differing, with_answered
 from nbest.trainers.finishing import finished
 from nbest.trainers.trainer import Trainer
 
@@ -56,17 +58,18 @@ class WeakSupervision(Trainer):
         check(self)
         lists = _whole(corpus, "corpus")
         other = None if heldout is None else _whole(heldout, "heldout")
-        votes = shares_answers(lists) if self.votes is None else self.votes
+        how = normalisation_of(signature_of(lists)) if lists.scored else "none"
+        votes = shares_answers(lists, how) if self.votes is None else self.votes
         if votes:
             lists, other = with_answered(lists), None if other is None else with_answered(other)
-        answers = pooled(lists)[0] if votes else lists
+        answers = pooled(lists, votes_of(lists, how)) if votes else lists
         columns, scale = _standard(answers, differing(lists) if votes else np.ones(len(lists.names), bool))
         self.result_ = _em(columns, answers.offsets, self.shrinkage, self.iterations, none=votes)
         if self.result_.status != "converged":
             warnings.warn(f"WeakSupervision: {self.result_.message}", ConvergenceWarning, stacklevel=2)
         plain = np.divide(self.result_.weights, scale, out=np.zeros(len(scale)), where=scale > 0)
         weights = dict(zip(answers.names, plain.tolist(), strict=True))
-        model = LogLinear(weights, dense=answers.feature_names, decision=DECISION if votes else {})
+        model = LogLinear(weights, dense=answers.feature_names, decision=decision_by(how) if votes else {})
         return finished(self, model, lists, other)
 
 
@@ -75,11 +78,11 @@ def _whole(corpus: Corpus, name: str) -> NBest:
     return need_lists(corpus, WHOLE)
 
 
-def shares_answers(lists: NBest) -> bool:
+def shares_answers(lists: NBest, normalize: str = "none") -> bool:
     """Whether at least half of the hypotheses that have an answer share it with others of their list."""
     if lists.compared is None:
         return False
-    votes = ballot(lists).votes
+    votes = votes_of(lists, normalize).votes
     return bool(votes.sum()) and bool(votes[votes > 1].sum() >= 0.5 * votes.sum())
 
 
