@@ -41,10 +41,15 @@ def finish(
     Scaling by a positive number changes no 1-best choice; it makes the softmax of the scores a fair probability on
     the development lists (of forests: on their best strings), which MBR and consensus decisions need.
     """
-    if result.status != "converged":
-        warnings.warn(f"{type(trainer).__name__}: {result.message}", ConvergenceWarning, stacklevel=3)
+    warn_unless_converged(trainer, result)
     model = calibrated(problem, result.weights) if calibrate else problem.model(result.weights)
     return finished(trainer, model, problem.corpus, heldout)
+
+
+def warn_unless_converged(trainer: Any, result: Result) -> None:
+    """A `ConvergenceWarning` where the search ended before its goal."""
+    if result.status != "converged":
+        warnings.warn(f"{type(trainer).__name__}: {result.message}", ConvergenceWarning, stacklevel=4)
 
 
 def finished(

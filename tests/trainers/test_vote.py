@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import nbest
-from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.corpus import NBest, Texts
 from nbest.corpus.ballots import ballot, pooled
 from nbest.decisions.confidence import answer_probabilities
@@ -59,6 +59,11 @@ def test_the_optimum_is_that_of_another_optimiser():
     other = minimize(lambda w: value(lists, w, scale, 0.5), np.zeros(2), method="Nelder-Mead", tol=1e-10)
     assert trainer.result_.value == pytest.approx(other.fun, rel=1e-7)
     np.testing.assert_allclose(trainer.result_.weights, other.x, atol=1e-4)
+
+
+def test_a_search_that_is_cut_off_is_said():
+    with pytest.warns(ConvergenceWarning, match="VoteLikelihood"):
+        nbest.VoteLikelihood(variance=1.0, iterations=1).fit(voters())
 
 
 def test_it_learns_whom_to_believe():

@@ -22,7 +22,7 @@ from nbest.model.loglinear import LogLinear
 from nbest.objectives import NO_PENALTY, Likelihood, Quadratic, total_moments, value_and_gradient
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
-from nbest.trainers.finishing import finished
+from nbest.trainers.finishing import finished, warn_unless_converged
 from nbest.trainers.problem import Problem, prepare
 from nbest.trainers.trainer import Trainer
 
@@ -69,6 +69,7 @@ class VoteLikelihood(Trainer):
         centre = problem.start({name: value for name, value in (self.centre or {}).items() if name in answers.names})
         variance = self._crossed(problem, centre) if self.variance is None else self.variance
         self.result_ = self._best(problem, variance, centre)
+        warn_unless_converged(self, self.result_)
         model = replace(problem.model(self.result_.weights), decision=decision_by(how))
         return finished(self, model, lists, other)
 

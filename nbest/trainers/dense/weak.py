@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ConvergenceWarning
+from nbest.base.errors import CapabilityError
 from nbest.base.parameters import check, parameter
 from nbest.base.types import Bools, Floats, Ints
 from nbest.compute import segments
@@ -20,7 +19,7 @@ from nbest.decisions.vote import votes_of
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
 from nbest.trainers.dense.vote import WHOLE, decision_by, differing, with_answered
-from nbest.trainers.finishing import finished
+from nbest.trainers.finishing import finished, warn_unless_converged
 from nbest.trainers.trainer import Trainer
 
 _WIDEST = 2000  # features of which a covariance is kept
@@ -65,8 +64,7 @@ class WeakSupervision(Trainer):
         answers = pooled(lists, votes_of(lists, how)) if votes else lists
         columns, scale = _standard(answers, differing(lists) if votes else np.ones(len(lists.names), bool))
         self.result_ = _em(columns, answers.offsets, self.shrinkage, self.iterations, none=votes)
-        if self.result_.status != "converged":
-            warnings.warn(f"WeakSupervision: {self.result_.message}", ConvergenceWarning, stacklevel=2)
+        warn_unless_converged(self, self.result_)
         plain = np.divide(self.result_.weights, scale, out=np.zeros(len(scale)), where=scale > 0)
         weights = dict(zip(answers.names, plain.tolist(), strict=True))
         model = LogLinear(weights, dense=answers.feature_names, decision=decision_by(how) if votes else {})
