@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.errors import ParameterError
 from nbest.base.types import Bools, Floats, Ints
 from nbest.corpus import NBest
-from nbest.corpus.grouping import units
 from nbest.decisions.calibration import cross_validated
 from nbest.decisions.choose import choose, decision_of
 from nbest.evaluation.significance import by_group, interval, resampled_totals
@@ -19,7 +18,7 @@ from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
 from nbest.studies.base import Progress, build, counting_failures
 from nbest.studies.keywords import FurtherSettings, Given
-from nbest.trainers.calibrate import LEAST, is_right, need_groups, right_from
+from nbest.trainers.calibrate import judged, right_from
 from nbest.trainers.crossfit import crossfit
 
 SureModel = Annotated[
@@ -71,12 +70,7 @@ def sure_choices(corpus: NBest, asked: Asked, progress: Progress) -> Sure:
         found = choose(asked.model, corpus, decision_of(asked.model, asked.decision or _votes(asked.model)))
         chosen, raw, known = found.chosen, found.probability, found.calibration
         how = str(found.decision["kind"]) if asked.model is None else f"the model, {found.decision['kind']}"
-    some = np.flatnonzero(chosen >= 0)
-    if len(some) < LEAST:
-        raise CapabilityError(f"studies of confidence need {LEAST} segments with hypotheses, and there are {len(some)}")
-    right = is_right(corpus, chosen[some], limit)
-    _, mine = np.unique(units(corpus)[some], return_inverse=True)
-    need_groups(mine)
+    some, right, mine = judged(corpus, chosen, limit)
     after = cross_validated(raw[some], right, mine, asked.seed) if known is None else known.calibrated(raw[some])
     about = {
         "chooses": how,

@@ -88,12 +88,7 @@ def confidence_from(
     seed: int = 1,
 ) -> Confidence:
     """What choices [N] with raw probabilities tell; lists of which nothing is chosen are left out."""
-    some = np.flatnonzero(chosen >= 0)
-    if len(some) < LEAST:
-        raise CapabilityError(f"calibration needs at least {LEAST} segments with hypotheses, and there are {len(some)}")
-    hits = is_right(lists, chosen[some], limit)
-    _, mine = np.unique(units(lists)[some], return_inverse=True)
-    need_groups(mine)
+    some, hits, mine = judged(lists, chosen, limit)
     odd = next((name for name, value in decision.items() if not isinstance(value, str | bool | int | float)), None)
     if odd is not None:
         raise ParameterError(f"a model file keeps names and numbers: give {odd!r} of the decision by its name")
@@ -103,10 +98,18 @@ def confidence_from(
     )  # fmt: skip
 
 
-def need_groups(mine: Ints) -> None:
-    """Complain where all segments belong to one group: what it tells cannot be held against others."""
-    if int(mine.max(initial=-1)) < 1:
+def judged(lists: NBest, chosen: Ints, limit: float) -> tuple[Ints, Bools, Ints]:
+    """The segments of which something is chosen, whether that is right, and the numbers of their groups, from 0.
+
+    Complains of few segments, and of one group alone: what it tells cannot be held against others.
+    """
+    some = np.flatnonzero(chosen >= 0)
+    if len(some) < LEAST:
+        raise CapabilityError(f"calibration needs at least {LEAST} segments with hypotheses, and there are {len(some)}")
+    _, mine = np.unique(units(lists)[some], return_inverse=True)
+    if int(mine.max()) < 1:
         raise CapabilityError("calibration needs segments of at least 2 groups, and all these belong to one")
+    return some, is_right(lists, chosen[some], limit), mine
 
 
 def is_right(lists: NBest, chosen: Ints, limit: float) -> Bools:
