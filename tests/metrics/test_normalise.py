@@ -216,7 +216,10 @@ def test_rerank_compares_normalised_texts(tmp_path, capsys):
     assert main([*args, "--normalize", "basic"]) == 0
     assert capsys.readouterr().out == "A!\n"
     assert main([*args[:4], "--normalize", "basic"]) == 2
-    assert "--normalize is for --decision mbr or consensus, not for 1best" in capsys.readouterr().err
+    assert (
+        "--normalize is for --decision vote, best-of-majority, mbr or consensus, not for 1best"
+        in capsys.readouterr().err
+    )
 
 
 def test_oracles_of_lattices_go_by_normalised_words():
