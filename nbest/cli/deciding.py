@@ -9,12 +9,11 @@ from nbest.base.errors import ParameterError, look_up
 from nbest.cli.console import Console
 from nbest.cli.further import named_numbers, refuse_rest, take
 from nbest.cli.rerank import Rerank
-from nbest.corpus.ballots import ballot
 from nbest.corpus.contract import Corpus, need_lists
 from nbest.corpus.metric import Metric
 from nbest.decisions import BY_METRIC, DECISIONS, needs_model, takes
 from nbest.decisions.choose import decision_of
-from nbest.decisions.vote import POOLS
+from nbest.decisions.vote import POOLS, votes_of
 from nbest.model.loglinear import LogLinear, load
 
 
@@ -60,10 +59,10 @@ def decision_said(call: Rerank, model: LogLinear, further: dict[str, str]) -> di
     return own
 
 
-def say_alone(console: Console, path: str, corpus: Corpus) -> None:
+def say_alone(console: Console, path: str, corpus: Corpus, normalize: str) -> None:
     """Say that votes tell nothing, where no two hypotheses of a list have the same answer."""
     if corpus.whole and getattr(corpus, "compared", None) is not None:
-        votes = ballot(need_lists(corpus, path)).votes
+        votes = votes_of(need_lists(corpus, path), normalize).votes
         if len(votes) and votes.max() < 2:
             alone = "no two hypotheses of a list have the same answer, so that votes tell nothing"
             console.say(f"{path}: {alone}; --answer RULE says what of a text is compared")

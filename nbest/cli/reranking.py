@@ -78,7 +78,12 @@ class _Reranking:
                     self.say_unused(block)
                 block = answered(block, self.call.answer)
                 if number == 0 and self.decision["kind"] in ("vote", "best-of-majority"):
-                    say_alone(self.console, self.call.test[0], self.model.answered(block))
+                    say_alone(
+                        self.console,
+                        self.call.test[0],
+                        self.model.answered(block),
+                        self.decision.get("normalize", "none"),
+                    )
                 lines.add(self.chosen(names.prepared(self.model, block)))
             names.check(self.model)
             lines.write(self.console)

@@ -25,8 +25,9 @@ from nbest.cli.loading import (
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
 from nbest.corpus import split
-from nbest.corpus.contract import Corpus
+from nbest.corpus.contract import Corpus, signature_of
 from nbest.decisions import DECISIONS
+from nbest.decisions.arguments import normalisation_of
 from nbest.decisions.chosen import first_score, oracle_score
 from nbest.decisions.confidence import NO_MODEL
 from nbest.features.wanted import files_of
@@ -73,7 +74,7 @@ def run(call: Tune) -> None:
     if dev.scored:
         warn_of_labels(console, dev)
     if "vote" in (call.method, call.decision):
-        say_alone(console, paths[0], dev)
+        say_alone(console, paths[0], dev, normalisation_of(signature_of(dev)) if dev.scored else "none")
     loaded = time.perf_counter()
     if call.grid:
         model = search(kind, settings, wanted=call.grid, dev=dev, heldout=heldout, console=console)

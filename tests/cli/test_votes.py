@@ -47,6 +47,9 @@ def test_votes_that_tell_nothing_are_said(capfd: pytest.CaptureFixture[str]) -> 
     assert "no two hypotheses of a list have the same answer" in capfd.readouterr().err
     assert main(["rerank", "test.jsonl", "--decision", "vote", "--answer", "last-number"]) == 0
     assert "the same answer" not in capfd.readouterr().err
+    Path("test.jsonl").write_text(json.dumps({"id": "a", "hypotheses": [{"text": "Yes"}, {"text": "yes"}]}) + "\n")
+    assert main(["rerank", "test.jsonl", "--decision", "vote", "--normalize", "lower"]) == 0
+    assert "the same answer" not in capfd.readouterr().err
 
 
 def test_segments_without_an_answer_are_left_out_of_all_systems(capfd: pytest.CaptureFixture[str]) -> None:
