@@ -29,7 +29,7 @@ class Trainer(Parameters):
     )
     progress: Callable[[int, int], None] | None = parameter(None, "told how much is done and of how much", public=False)
     result_: Result | None = field(default=None, init=False, repr=False, kw_only=True)
-    crossed_: Any = field(default=None, init=False, repr=False, kw_only=True)  # `Crossed`, of trainers that fit in folds
+    crossed_: Any = field(default=None, init=False, repr=False, kw_only=True)  # `Crossed`, where folds were fitted
 
     def __init_subclass__(cls) -> None:
         if "fit" in vars(cls):
