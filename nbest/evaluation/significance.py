@@ -1,63 +1,37 @@
 """Is the difference between two systems more than chance? Paired tests on the statistics of segments.
 
 Each takes the statistics [N, M] of what two systems chose for the same N segments, and the metric. Identical systems
-get p = 1 from every test. Segments of one document or speaker are not independent: `by_group` adds them up first, so
-that documents are swapped and drawn as a whole.
+get p = 1 from every test. What trainers need of them, too, is in `nbest.metrics.paired`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.randomness import generator
-from nbest.base.types import Bools, Floats, Ints
+from nbest.base.types import Floats, Ints
 from nbest.compute import segments
-from nbest.compute.executors import current
 from nbest.corpus.metric import Metric
+from nbest.metrics.paired import (
+    CHUNK,
+    Comparison,
+    both_scores,
+    by_group,
+    check_pair,
+    extreme_share,
+    interval,
+    passes,
+    permutation,
+    resampled,
+    resampled_totals,
+    selections,
+)
 
-_CHUNK = 1 << 22  # entries of a selection matrix handled at once
-_PARTS = 4  # such matrices in memory at once
 _FEW = 8  # groups up to which the smallest p is worth saying
-_WHOLE = 1 << 29  # entries up to which all selections are drawn in one call, as sacrebleu does
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Scores of two systems, p-value of their difference, and 95 % intervals where the test gives them."""
-
-    test: str
-    first: float
-    second: float
-    p: float
-    samples: int
-    interval: tuple[float, float] | None = None  # of second - first
-    first_interval: tuple[float, float] | None = None
-    second_interval: tuple[float, float] | None = None
-
-    @property
-    def difference(self) -> float:
-        """second - first."""
-        return self.second - self.first
-
-
-def by_group(stats: Floats, groups: Sequence[str] | None) -> Floats:
-    """[G, ...] sums of statistics [N, ...] of each group, in order of first appearance; without groups as they are."""
-    if groups is None:
-        return stats
-    if len(groups) != len(stats):
-        raise ParameterError(f"'groups' must have one entry for each of {len(stats)} segments, got {len(groups)}")
-    numbers: dict[str, int] = {}
-    places = [numbers.setdefault(group, len(numbers)) for group in groups]
-    sums = np.zeros((len(numbers), *stats.shape[1:]))
-    np.add.at(sums, places, stats)
-    return sums
 
 
 def clustered(groups: Sequence[str] | None) -> str:
@@ -69,71 +43,17 @@ def clustered(groups: Sequence[str] | None) -> str:
     return f"segments of a group are tested together ({count} groups of {len(groups)} segments{least})"
 
 
-def permutation(
-    metric: Metric, first: Floats, second: Floats, *, samples: int = 10000, seed: int = 12345
-) -> Comparison:
-    """Paired permutation test (approximate randomisation), two-sided: outputs of each segment are swapped at random.
-
-        p = (1 + #{samples whose |difference| >= the observed one}) / (samples + 1)
-
-    Draws the same swaps as sacrebleu's `--paired-ar` for the same seed. Differs: sacrebleu counts only strictly larger
-    differences, which is too small a p where ties occur and gives 1 / (samples + 1) for identical systems.
-    Cost: one matrix product over the segments that differ.
-    """
-    _check(first, second, samples)
-    rng = generator(seed)
-    change = second - first
-    differs = np.flatnonzero((change != 0).any(axis=1))
-    observed = abs(float(metric.score(second.sum(axis=0)) - metric.score(first.sum(axis=0))))
-    swapped = partial(_swapped, metric, first.sum(axis=0), second.sum(axis=0), change[differs])
-    swaps = (swaps[:, differs] for swaps in selections(rng, samples, len(first)))
-    gaps = np.concatenate(passes(swapped, swaps))
-    p = extreme_share(gaps, observed, samples)
-    return Comparison("permutation", *_scores(metric, first, second), p, samples)
-
-
-def extreme_share(gaps: Floats, observed: float, samples: int) -> float:
-    """The p-value: how many of the differences [samples] are at least the observed one, which counts, too."""
-    extreme = int((gaps >= observed - 1e-9 * max(1.0, observed)).sum())
-    return (extreme + 1) / (samples + 1)
-
-
-def _swapped(metric: Metric, first: Floats, second: Floats, change: Floats, swaps: Bools) -> Floats:
-    """[S] sizes of the differences of scores after each of some swaps [S, N]."""
-    moved = swaps.astype(np.float64) @ change
-    return np.abs(metric.score(first + moved) - metric.score(second - moved))
-
-
-def passes(function: Callable[[Any], Floats], draws: Iterator[Any]) -> list[Floats]:
-    """The results of passes over what is drawn, a few parts in memory at a time."""
-    found: list[Floats] = []
-    while some := list(islice(draws, _PARTS)):
-        found += current().map(function, some)
-    return found
-
-
-def selections(rng: np.random.Generator, samples: int, count: int) -> Iterator[Bools]:
-    """Boolean matrices [<= samples, count] that together have `samples` rows."""
-    rows = max(1, _CHUNK // max(count, 1))
-    if samples * count <= _WHOLE:
-        drawn = rng.integers(2, size=(samples, count), dtype=bool)
-        yield from (drawn[at : at + rows] for at in range(0, samples, rows))
-        return
-    for at in range(0, samples, rows):
-        yield rng.integers(2, size=(min(rows, samples - at), count), dtype=bool)
-
-
 def bootstrap(metric: Metric, first: Floats, second: Floats, *, samples: int = 10000, seed: int = 12345) -> Comparison:
     """Paired bootstrap: segments are drawn with replacement, the same ones for both systems.
 
     Intervals are the 2.5 and 97.5 percentiles of the resampled scores and of their difference; p is two-sided, twice
     the share of samples on the rarer side of 0, ties counted on both sides. Koehn (2004), EMNLP 388-395.
     """
-    _check(first, second, samples)
+    check_pair(first, second, samples)
     rng = generator(seed)
     count = len(first)
     both = np.concatenate([first, second], axis=1)
-    rows = max(1, _CHUNK // max(count, 1))
+    rows = max(1, CHUNK // max(count, 1))
     drawn = (
         rng.multinomial(count, np.full(count, 1.0 / count), size=min(rows, samples - at))
         for at in range(0, samples, rows)
@@ -143,7 +63,7 @@ def bootstrap(metric: Metric, first: Floats, second: Floats, *, samples: int = 1
     rarer = min(int((gaps <= 0).sum()), int((gaps >= 0).sum()))
     p = min(1.0, 2 * (rarer + 1) / (samples + 1))
     intervals = [interval(gaps), interval(scores), interval(others)]
-    return Comparison("bootstrap", *_scores(metric, first, second), p, samples, *intervals)
+    return Comparison("bootstrap", *both_scores(metric, first, second), p, samples, *intervals)
 
 
 def _resampled(metric: Metric, both: Floats, drawn: Ints) -> Floats:
@@ -152,37 +72,12 @@ def _resampled(metric: Metric, both: Floats, drawn: Ints) -> Floats:
     return np.stack([metric.score(first), metric.score(second)])
 
 
-def resampled(metric: Metric, stats: Floats, *, samples: int = 1000, seed: int = 12345) -> Floats:
-    """[samples, ...] scores of statistics [G, ..., M] of groups drawn with replacement, for intervals of many scores.
-
-    The same groups are drawn for all of them, so that differences between the columns are paired.
-    """
-    return np.concatenate([metric.score(totals) for totals in resampled_totals(stats, samples=samples, seed=seed)])
-
-
-def resampled_totals(stats: Floats, *, samples: int = 1000, seed: int = 12345) -> Iterator[Floats]:
-    """Totals [<= samples, ..., M] of statistics [G, ..., M] of groups drawn with replacement, part by part."""
-    if not len(stats):
-        raise ParameterError("resampling needs at least one segment, got none")
-    count, shape = len(stats), stats.shape[1:]
-    drawn = generator(seed).multinomial(count, np.full(count, 1.0 / count), size=samples)
-    flat = stats.reshape(count, -1)
-    for some in np.array_split(drawn, 10):
-        yield (some @ flat).reshape(-1, *shape)
-
-
-def interval(values: Floats) -> tuple[Any, Any]:
-    """Ends of the 95 % intervals of draws [S, ...]: numbers, or arrays of them; NaN counts as no draw."""
-    low, high = np.nanpercentile(values, [2.5, 97.5], axis=0)
-    return low.tolist(), high.tolist()
-
-
 def wilcoxon(metric: Metric, first: Floats, second: Floats, *, batch: int = 10) -> Comparison:
     """Wilcoxon's signed-rank test over the scores of batches of `batch` consecutive segments, two-sided.
 
     The last batch may be smaller. Batches that do not differ are left out; if none differs, p = 1.
     """
-    _check(first, second, 1)
+    check_pair(first, second, 1)
     if batch < 1:
         raise ParameterError(f"'batch' of wilcoxon must be >= 1, got {batch}")
     from scipy.stats import wilcoxon as signed_rank
@@ -192,20 +87,7 @@ def wilcoxon(metric: Metric, first: Floats, second: Floats, *, batch: int = 10) 
     gaps = metric.score(segments.sums(second, offsets)) - metric.score(segments.sums(first, offsets))
     gaps = gaps[np.abs(gaps) > 1e-12]
     p = float(signed_rank(gaps).pvalue) if len(gaps) else 1.0
-    return Comparison("wilcoxon", *_scores(metric, first, second), p, len(starts))
-
-
-def _scores(metric: Metric, first: Floats, second: Floats) -> tuple[float, float]:
-    return float(metric.score(first.sum(axis=0))), float(metric.score(second.sum(axis=0)))
-
-
-def _check(first: Floats, second: Floats, samples: int) -> None:
-    if first.shape != second.shape:
-        raise ParameterError(f"paired tests need the same segments: statistics {first.shape} and {second.shape}")
-    if len(first) == 0:
-        raise ParameterError("paired tests need at least one segment, got none")
-    if samples < 1:
-        raise ParameterError(f"'samples' of a paired test must be >= 1, got {samples}")
+    return Comparison("wilcoxon", *both_scores(metric, first, second), p, len(starts))
 
 
 TESTS: dict[str, Callable[..., Comparison]] = {
@@ -214,3 +96,8 @@ TESTS: dict[str, Callable[..., Comparison]] = {
     "wilcoxon": wilcoxon,
 }
 """Paired tests by the name used on the command line."""
+
+__all__ = [
+    "TESTS", "Comparison", "bootstrap", "by_group", "clustered", "extreme_share", "interval", "passes", "permutation",
+    "resampled", "resampled_totals", "selections", "wilcoxon",
+]  # fmt: skip

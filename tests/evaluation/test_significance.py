@@ -196,9 +196,9 @@ def test_chunks_change_nothing(monkeypatch):
     rng = np.random.default_rng(1)
     first, second = values(rng, 30), values(rng, 30, 0.2)
     whole = permutation(External(), first, second, samples=200)
-    monkeypatch.setattr("nbest.evaluation.significance._CHUNK", 90)
+    monkeypatch.setattr("nbest.metrics.paired.CHUNK", 90)
     assert permutation(External(), first, second, samples=200) == whole
-    monkeypatch.setattr("nbest.evaluation.significance._WHOLE", 10)
+    monkeypatch.setattr("nbest.metrics.paired._WHOLE", 10)
     piecewise = permutation(External(), first, second, samples=200)
     assert abs(piecewise.p - whole.p) < 0.25
     assert bootstrap(External(), first, second, samples=200).samples == 200
