@@ -96,6 +96,7 @@ _HOME = {
     "read_references": "formats",
     "split": "corpus",
     "using": "compute.executors",
+    "validate": "trainers.validate",
     "vote": "decisions",
     "write": "formats",
     "write_forests": "formats",

@@ -12,11 +12,13 @@ from nbest.cli.further import refuse_rest, separate
 from nbest.cli.inspect import Inspect
 from nbest.cli.loading import Measure, Source, answered, measure, over_blocks, read_corpus, read_lists, source_of
 from nbest.cli.streams import put
+from nbest.cli.validating import words
 from nbest.corpus import NBest
 from nbest.corpus.contract import C, Corpus, need_lists
 from nbest.evaluation.forest_inspection import ForestInspection, inspect_corpus
 from nbest.evaluation.inspection import Inspection, inspect, inspect_blocks
 from nbest.evaluation.model_inspection import ModelInspection, inspect_model, is_model
+from nbest.model.evidence import evidence_of
 from nbest.model.loglinear import load
 from nbest.report import Column, Table
 
@@ -84,6 +86,8 @@ def _print_model(found: ModelInspection, console: Console) -> None:
     if found.decision:
         options = {key: value for key, value in found.decision.items() if key != "kind"}
         put(f"chooses by {found.decision['kind']}{_settings(options)}")
+    if known := evidence_of(found.evidence):
+        put(words(known)[0])
     if found.confidence:
         put(found.confidence["words"])
     zeros = f" ({found.sparse_zeros} of them 0)" if found.sparse_zeros else ""

@@ -23,6 +23,9 @@ class Tune(
     likelihood, vote, softbleu, grid, random; without labels weak; for many sparse features msr2, msr, boosting,
     perceptron, mira, pro; lowdim.
 
+    What the model is worth is told by lists that it was not fitted on, held-out ones or folds: first, equal weights,
+    tuned and oracle, with a 95 % interval and p against the first hypotheses; where tuning did not help, a warning.
+
     How sure choices are (nbest rerank --json, --coverage, --risk) is learned on held-out lists where scores are 0 and
     1, for decisions by vote, and with --calibrate.
 
@@ -31,6 +34,8 @@ class Tune(
       nbest tune dev.nbest --refs dev.ref --metric bleu -o model.json
 
       nbest tune dev.jsonl --metric wer --method mert --restarts 20 --seed 1 --split 0.25 -o model.json
+
+      nbest tune dev.jsonl --metric wer --method likelihood --validate 5 -o model.json
 
       nbest tune dev.jsonl --metric external --column comet --add length -o model.json
 
@@ -55,6 +60,9 @@ class Tune(
     heldout_refs: list[str] | None = parameter(None, "Their references.")
     split: float = parameter(0.0, "Hold this share of the segments out.", least=0.0, most=0.9)
     split_seed: int = parameter(1, "Seed of the split.")
+    validate: int = parameter(
+        0, "Also fit without each of so many folds, and score these: any method, honestly.", least=0
+    )
     add: str | None = parameter(None, "Features to add: length, frequency, ...")
     grid: list[str] | None = parameter(None, "Try settings on held-out lists: NAME=VALUE,VALUE; repeatable.")
     only: str | None = parameter(None, "Tune only these features: NAME,NAME.", flags=("--features",))

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.cli.calibrating import after_tuning, check_calibrating
-from nbest.cli.console import Console, number, print_json
+from nbest.cli.console import Console, print_json
 from nbest.cli.deciding import say_alone
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.loading import (
@@ -24,16 +24,18 @@ from nbest.cli.loading import (
 )
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
+from nbest.cli.validating import check_enough, check_validating, say_worth, validated
 from nbest.corpus import split
 from nbest.corpus.contract import Corpus, signature_of
 from nbest.decisions import DECISIONS
 from nbest.decisions.arguments import normalisation_of
-from nbest.decisions.chosen import first_score, oracle_score
+from nbest.decisions.chosen import first_score, oracle_score, score_of
 from nbest.decisions.confidence import NO_MODEL
 from nbest.features.wanted import files_of
 from nbest.forests.posteriors import filled
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model.arrays import detach
+from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear, load
 from nbest.report import Column, Table
 from nbest.trainers import TRAINERS
@@ -60,6 +62,7 @@ def run(call: Tune) -> None:
             raise ParameterError(f"--decision {call.decision} needs no model, so there is nothing to tune")
     _check_output(call, paths, further)
     check_calibrating(call)
+    check_validating(call)
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
     corpora = [how.measured(read_corpus(source_of(call, lists, refs), console)) for lists, refs in sets]
@@ -71,29 +74,33 @@ def run(call: Tune) -> None:
     with console.convergence():
         dev, *held = pipeline.prepare(*corpora)
     heldout = held[0] if held else None
+    check_enough(call, dev)
     if dev.scored:
         warn_of_labels(console, dev)
     if "vote" in (call.method, call.decision):
         say_alone(console, paths[0], dev, normalisation_of(signature_of(dev)) if dev.scored else "none")
     loaded = time.perf_counter()
+    trainer = kind(**settings)
     if call.grid:
         model = search(kind, settings, wanted=call.grid, dev=dev, heldout=heldout, console=console)
     else:
-        model = train(kind, settings, dev, heldout, console=console, name=call.method)
+        model = train(trainer, dev, heldout, console=console, name=call.method)
     model = pipeline.finish(model, dev, heldout)
     done = time.perf_counter()
     whole = replace(pipeline, trainer=kind(**settings))
+    model = validated(
+        call, model, (corpora[0], dev, heldout), trainer.crossed_, pipeline=whole, console=console
+    )  # fmt: skip
     model = after_tuning(call, model, corpora[0], heldout, pipeline=whole, console=console)
     _write(model, call.output, console, call.as_json)
     summary = _summary(call, model, dev, heldout, {"read": loaded - begin, "train": done - loaded})
-    _report(summary, model, console)
+    _report(summary, model, console, higher=dev.scored and dev.need_metric().higher_is_better)
     if call.as_json:
         print_json(summary | ({"model": _content(model)} if call.output == "-" else {"output": call.output}))
 
 
 def train(
-    kind: type,
-    settings: dict[str, Any],
+    trainer: Any,
     dev: Corpus,
     heldout: Corpus | None,
     console: Console,
@@ -101,7 +108,6 @@ def train(
 ) -> LogLinear:
     """Fit a trainer with progress on stderr."""
     with console.progress(f"tuning by {name}") as update, console.convergence():
-        trainer = kind(**settings)
         if hasattr(trainer, "progress"):
             trainer.progress = update
         return trainer.fit(dev, heldout)
@@ -130,7 +136,8 @@ def search(
 
 
 def _content(model: LogLinear) -> dict[str, Any]:
-    more = {"decision": dict(model.decision), "answer": model.answer, "confidence": dict(model.confidence)}
+    more: dict[str, Any] = {"decision": dict(model.decision), "answer": model.answer}
+    more |= {"confidence": dict(model.confidence), "evidence": dict(model.evidence)}
     said = {name: value for name, value in more.items() if value}
     return {"weights": dict(model.weights), "features": detach(model.features)[0], **said}
 
@@ -174,6 +181,7 @@ def _summary(
         **_about(dev),
         **model.scores_,
         **({} if heldout is None else {"heldout_segments": len(heldout)}),
+        **({} if model.validation is None else {"evidence": {**model.evidence, "verdict": model.validation.verdict}}),
         **({} if model.calibration is None else {"confidence": model.calibration.summary()}),
         "seconds": {key: round(value, 3) for key, value in seconds.items()},
     }
@@ -184,11 +192,12 @@ def _about(dev: Corpus) -> dict[str, Any]:
     sizes = {**dev.sizes, "features": len(dev.names), "empty": len(dev) - filled(dev)}
     if not dev.scored:
         return sizes
-    own = first_score(dev)
-    return {**sizes, **({} if own is None else {"first": own}), "oracle": oracle_score(dev)}
+    own, equal = first_score(dev), equal_weights(dev)
+    simple = {"first": own, "equal": None if equal is None else score_of(dev, equal), "oracle": oracle_score(dev)}
+    return {**sizes, **{name: value for name, value in simple.items() if value is not None}}
 
 
-def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None:
+def _report(summary: dict[str, Any], model: LogLinear, console: Console, *, higher: bool) -> None:
     what = "hypotheses" if "hypotheses" in summary else "edges"
     console.say(
         f"{summary['segments']} segments, {summary[what]} {what}, {summary['features']} features; "
@@ -197,11 +206,7 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console) -> None
     if summary["empty"]:
         console.warn(f"{summary['empty']} segments have nothing to choose from; they are left out of these scores")
     if "dev" in summary:
-        before = f"first {number(summary['first'])}, " if "first" in summary else ""
-        console.say(
-            f"{summary['metric']}: {before}tuned {number(summary['dev'])}, oracle {number(summary['oracle'])}"
-            + (f"; held out {number(summary['heldout'])}" if "heldout" in summary else "")
-        )
+        say_worth(summary, model.validation, console, higher_is_better=higher)
     else:
         console.say("no metric: the lists were not scored")
     if model.calibration is not None:

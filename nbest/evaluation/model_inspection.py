@@ -39,6 +39,7 @@ class ModelInspection:
     versions: dict[str, str]
     decision: dict[str, Any]  # kind and options; nothing where it is the 1-best
     confidence: dict[str, Any]  # how it was calibrated; nothing where it was not
+    evidence: dict[str, Any]  # what it is worth on lists left out; nothing where none told
 
 
 def is_model(path: str | Path) -> bool:
@@ -90,7 +91,13 @@ def inspect_model(model: LogLinear, top: int = 20) -> ModelInspection:
         versions=dict(model.versions),
         decision=dict(model.decision),
         confidence={} if known is None else {**known.summary(), "words": known.words()},
+        evidence=_evidence(model),
     )
+
+
+def _evidence(model: LogLinear) -> dict[str, Any]:
+    known = model.validation
+    return {} if known is None else {**known.content(), "verdict": known.verdict}
 
 
 def _plain(recipe: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from nbest.base.errors import ParameterError, look_up, shown
 from nbest.base.types import Floats, Ints
+from nbest.model.values import number_of, object_in, text_in
 
 STEPS = 1000
 """Steps of a curve that are kept at most."""
@@ -134,14 +135,14 @@ def confidence_of(content: Mapping[str, Any]) -> Confidence | None:
     """What a model file says, checked; a `ParameterError` where it is not as it should be; None of nothing."""
     if not content:
         return None
-    said = _object(content, "map")
+    said = object_in(content, "map")
     kind = said.get("kind")
     look_up(MAPS, kind if isinstance(kind, str) else shown(kind), "kind of 'map'")
-    raw, kept, right = _curve(_object(content, "curve"))
-    decision = _object(content, "decision")
+    raw, kept, right = _curve(object_in(content, "curve"))
+    decision = object_in(content, "decision")
     if not isinstance(decision.get("kind"), str):
         raise ParameterError(f"'decision' must have a 'kind', got {shown(decision)}")
-    errors = _object(content, "errors") if "errors" in content else {}
+    errors = object_in(content, "errors") if "errors" in content else {}
     if not all(isinstance(each, Mapping) for each in errors.values()):
         raise ParameterError(f"'errors' must be numbers by name, before and after, got {shown(errors)}")
     return Confidence(
@@ -151,12 +152,12 @@ def confidence_of(content: Mapping[str, Any]) -> Confidence | None:
         raw=raw,
         kept=kept,
         right=right,
-        right_from=_number("right", content.get("right")),
-        metric=_text(content, "metric"),
-        answer=_text(content, "answer"),
-        how=_text(content, "how"),
-        groups=int(_number("groups", content.get("groups", 0), 0.0, 2.0**53)),
-        design=_number("design", content.get("design", 1.0), 1.0, float(kept[-1])),
+        right_from=number_of("right", content.get("right")),
+        metric=text_in(content, "metric"),
+        answer=text_in(content, "answer"),
+        how=text_in(content, "how"),
+        groups=int(number_of("groups", content.get("groups", 0), 0.0, 2.0**53)),
+        design=number_of("design", content.get("design", 1.0), 1.0, float(kept[-1])),
         errors={name: {key: _error(value) for key, value in each.items()} for name, each in errors.items()},
     )
 
@@ -164,9 +165,9 @@ def confidence_of(content: Mapping[str, Any]) -> Confidence | None:
 def _map_values(kind: str, said: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "logistic":
         return {
-            "slope": _number("slope", said.get("slope"), 0.0, 1e6),
-            "offset": _number("offset", said.get("offset"), -1e6, 1e6),
-            "floor": _number("floor", said.get("floor"), 1e-15, 0.49),
+            "slope": number_of("slope", said.get("slope"), 0.0, 1e6),
+            "offset": number_of("offset", said.get("offset"), -1e6, 1e6),
+            "floor": number_of("floor", said.get("floor"), 1e-15, 0.49),
         }
     raw, probability = _numbers("raw", said.get("raw")), _numbers("probability", said.get("probability"))
     if len(raw) != len(probability) or not _rising(raw) or not _rising(probability):
@@ -192,32 +193,12 @@ def _rising(values: Floats) -> bool:
     return bool(values[0] >= 0 and values[-1] <= 1 and (np.diff(values) >= 0).all())
 
 
-def _object(content: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = content.get(key)
-    if not isinstance(value, Mapping):
-        raise ParameterError(f"{key!r} must be an object, got {shown(value)}")
-    return dict(value)
-
-
-def _text(content: Mapping[str, Any], key: str) -> str:
-    value = content.get(key, "")
-    if not isinstance(value, str):
-        raise ParameterError(f"{key!r} must be text, got {shown(value)}")
-    return value
-
-
 def _numbers(name: str, values: Any) -> Floats:
     if not isinstance(values, list) or not 1 <= len(values) <= _MOST:
         raise ParameterError(f"{name!r} must be a list of 1 to {_MOST:,} numbers, got {shown(values)}")
-    return np.array([_number(name, value) for value in values])
-
-
-def _number(name: str, value: Any, least: float = -1e300, most: float = 1e300) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise ParameterError(f"{name!r} must be a number from {least:g} to {most:g}, got {shown(value)}")
-    return float(value)
+    return np.array([number_of(name, value) for value in values])
 
 
 def _error(value: Any) -> float:
     """A loss may be infinite, which JSON keeps as text."""
-    return math.inf if value == "inf" or value == math.inf else _number("errors", value, 0.0)
+    return math.inf if value == "inf" or value == math.inf else number_of("errors", value, 0.0)

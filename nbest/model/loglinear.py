@@ -27,6 +27,7 @@ from nbest.features.recipes import carries
 from nbest.model.abstention import Abstention
 from nbest.model.arrays import detach, pack_arrays, pack_weights
 from nbest.model.confidence import Confidence, confidence_of
+from nbest.model.evidence import Evidence, evidence_of
 from nbest.model.files import reading, save_model
 from nbest.model.names import misspelt, not_sparse, they_have
 from nbest.model.online import CHOOSERS, Candidates, Chosen
@@ -71,6 +72,9 @@ class LogLinear:
     decision: Mapping[str, Any] = field(default_factory=dict)  # {"kind": "mbr", option: value}; nothing: 1best
     answer: str = ""  # the rule by which answers were found in the lists it was tuned on (nbest.corpus.answers.rule_of)
     confidence: Mapping[str, Any] = field(default_factory=dict)  # how sure its choices are (nbest.model.confidence)
+    evidence: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what it is worth on lists left out (nbest.model.evidence)
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
@@ -93,6 +97,11 @@ class LogLinear:
     def calibration(self) -> Confidence | None:
         """How sure its choices are, if it was calibrated (`nbest.calibrate`)."""
         return confidence_of(self.confidence)
+
+    @cached_property
+    def validation(self) -> Evidence | None:
+        """What it is worth on lists that it was not fitted on, if they told (`nbest.validate`)."""
+        return evidence_of(self.evidence)
 
     @cached_property
     def _needed(self) -> tuple[Mapping[str, Any], ...]:
@@ -259,6 +268,7 @@ class LogLinear:
             **({"decision": _plain(self.decision)} if self.decision else {}),
             **({"answer": self.answer} if self.answer else {}),
             **({"confidence": _plain(self.confidence)} if self.confidence else {}),
+            **({"evidence": _plain(self.evidence)} if self.evidence else {}),
             "versions": dict(self.versions),
         }
         save_model(path, content, *(pack_arrays(arrays) if arrays else (None,)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from nbest.features import FEATURES, check_recipe, restrict_recipes
 from nbest.features.paths import resolved
 from nbest.model.arrays import attach, unpack_weights
 from nbest.model.confidence import confidence_of
+from nbest.model.evidence import evidence_of
 
 _DEEPEST = 20  # lists and objects within each other
 
@@ -36,7 +37,8 @@ def loglinear_fields(path: str | Path, content: Mapping[str, Any], files: Sequen
         "gamma": _gamma(path, content.get("gamma", 1.0)),
         "decision": _decision(path, content),
         "answer": _answer(path, content),
-        "confidence": _confidence(path, content),
+        "confidence": _known(path, content, "confidence", confidence_of),
+        "evidence": _known(path, content, "evidence", evidence_of),
         "versions": {name: str(said) for name, said in _mapping(path, content, "versions").items()},
     }
 
@@ -141,12 +143,13 @@ def _decision(path: str | Path, content: Mapping[str, Any]) -> dict[str, Any]:
     return decision
 
 
-def _confidence(path: str | Path, content: Mapping[str, Any]) -> dict[str, Any]:
-    said = _mapping(path, content, "confidence")
+def _known(path: str | Path, content: Mapping[str, Any], key: str, check: Callable[[Any], Any]) -> dict[str, Any]:
+    """What a key holds, checked, as a file keeps it."""
+    said = _mapping(path, content, key)
     try:
-        known = confidence_of(said)
+        known = check(said)
     except ParameterError as error:
-        raise FormatError(path, None, f"'confidence': {error}") from None
+        raise FormatError(path, None, f"{key!r}: {error}") from None
     return {} if known is None else known.content()
 
 

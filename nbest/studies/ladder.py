@@ -22,7 +22,7 @@ from nbest.decisions.confidence import answer_probabilities, of_chosen
 from nbest.decisions.oracle import corpus_oracle
 from nbest.decisions.vote import votes_of
 from nbest.evaluation.significance import by_group, clustered, interval, permutation, resampled
-from nbest.features import within_scale
+from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear
 from nbest.report.charts import DotChart
 from nbest.report.page import Column, Table
@@ -164,10 +164,8 @@ def _fixed(corpus: NBest) -> Iterator[_Rung]:
         chosen = vote(None, corpus, normalize=how)
         sure = answer_probabilities(None, corpus, {"kind": "vote", "normalize": how})
         yield _Rung(PLURALITY, stats[chosen], of_chosen(sure, chosen))
-    scale = within_scale(corpus)
-    if (scale > 0).sum() > 1:
-        pairs = zip(corpus.feature_names, scale.tolist(), strict=True)
-        equal = LogLinear({name: 1.0 / each for name, each in pairs if each > 0})
+    equal = equal_weights(corpus)
+    if equal is not None:
         yield _Rung(EQUAL, stats[equal.predict(corpus)])
 
 

@@ -67,7 +67,9 @@ def calibrate(
     known = confidence_from(lists, chosen, raw, decision=found, limit=limit, how=how, answer=rule, seed=seed)
     base = model or LogLinear({}, metric=signature_of(lists))
     own = {} if found == {"kind": "1best"} else found
-    return replace(base, decision=own, answer=rule_of(lists) or base.answer, confidence=known.content())
+    proven = base.evidence if own == dict(base.decision) else {}  # that of another decision says nothing of this one
+    answer = rule_of(lists) or base.answer
+    return replace(base, decision=own, answer=answer, confidence=known.content(), evidence=proven)
 
 
 def choices(model: LogLinear | None, lists: NBest, decision: Mapping[str, Any]) -> tuple[Ints, Floats]:

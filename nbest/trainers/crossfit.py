@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import ParameterError
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
+from nbest.corpus.contract import Corpus
 from nbest.corpus.grouping import in_folds, units
-from nbest.decisions.choose import choose
+from nbest.decisions.choose import Choice, choose
 from nbest.model.loglinear import LogLinear
 
 Fit = Callable[[NBest], LogLinear | None]
@@ -22,7 +24,7 @@ class Crossed:
     """What models chose of lists that they were not fitted on."""
 
     chosen: Ints  # [N] flat indices; -1 where a list is empty
-    probability: Floats  # [N] of the answer that is chosen, not calibrated
+    probability: Floats  # [N] of the answer that is chosen, not calibrated; 0 where lists have no texts
     fold: Ints  # [N] by which of the models
     models: tuple[LogLinear | None, ...]
 
@@ -32,21 +34,41 @@ def crossfit(
 ) -> Crossed:
     """Leave out each of `folds` parts, whole groups together, fit on the others, and choose of it by the model's own
     decision (None: the votes of the lists)."""
-    most = int(units(lists).max(initial=-1)) + 1
-    if not 2 <= folds <= most:
-        what = "segments" if lists.groups is None else "groups"
-        raise ParameterError(f"'folds' must be between 2 and the number of {what} ({most}), got {folds}")
+    check_folds(lists, folds)
     fold = in_folds(lists, folds, seed)
-    chosen, probability = np.full(len(lists), -1), np.zeros(len(lists))
     models: list[LogLinear | None] = []
     for number in range(folds):
-        model = fit(lists.select(np.flatnonzero(fold != number)))
-        out = np.flatnonzero(fold == number)
-        found = choose(model, lists.select(out), None if model is not None else "vote")
-        starts = lists.offsets[out] - found.lists.offsets[:-1]
-        chosen[out] = np.where(found.chosen >= 0, found.chosen + starts, -1)
-        probability[out] = found.probability
-        models.append(model)
+        models.append(fit(lists.select(np.flatnonzero(fold != number))))
         if progress is not None:
             progress(number + 1, folds)
+    return crossed(models, lists, fold)
+
+
+def check_folds(corpus: Corpus, folds: int) -> None:
+    """Complain of more folds than there are segments or groups, and of fewer than two."""
+    most = int(units(corpus).max(initial=-1)) + 1
+    if not 2 <= folds <= most:
+        what = "segments" if corpus.groups is None else "groups"
+        raise ParameterError(f"'folds' must be between 2 and the number of {what} ({most}), got {folds}")
+
+
+def crossed(
+    models: Sequence[LogLinear | None], lists: NBest, fold: Ints, decision: Mapping[str, Any] | None = None
+) -> Crossed:
+    """What each of the models chooses of its own fold [N], by its own decision or another."""
+    chosen, probability = np.full(len(lists), -1), np.zeros(len(lists))
+    for number, model in enumerate(models):
+        out = np.flatnonzero(fold == number)
+        part = lists.select(out)
+        found = _chosen(model, part, decision)
+        chosen[out] = np.where(found.chosen >= 0, found.chosen + lists.offsets[out] - part.offsets[:-1], -1)
+        if lists.texts is not None:
+            probability[out] = found.probability
     return Crossed(chosen, probability, fold, tuple(models))
+
+
+def _chosen(model: LogLinear | None, part: NBest, decision: Mapping[str, Any] | None) -> Choice:
+    """By votes where there is no model; lists without texts have 1-best choices."""
+    if part.texts is None and model is not None and not (decision or model.decision):
+        return Choice(part, model.predict(part), model)
+    return choose(model, part, decision if model is not None else "vote")

@@ -37,6 +37,10 @@ CONFIDENCE = {
     "right": 1.0, "metric": "WER|x", "how": "5 folds", "groups": 3, "design": 1.5,
     "errors": {"before": {"ece": 0.2, "log_loss": "inf"}, "after": {"ece": 0.1}},
 }  # fmt: skip
+EVIDENCE = {
+    "how": "5 folds", "segments": 60, "groups": 6, "tuned": 20.5, "low": 18.0, "high": 23.0, "oracle": 9.5,
+    "higher_is_better": False, "first": 25.0, "p": 0.01, "equal": 22.0,
+}  # fmt: skip
 DEEP = json.loads("[" * 600 + "]" * 600)
 ODD = (
     None, True, -1, 0, 2.5, -1e308, 10**18, 10**30, "", "x", "\0", "\x1b[31m", "../../x", [], {}, [1], [["a"]],
@@ -54,7 +58,7 @@ def saved(tmp_path_factory):
     LogLinear(
         {name: 0.1 * (d % 7) for d, name in enumerate(names)}, features=recipes, dense=added.feature_names,
         metric="WER|x", trainer={"name": "MERT", "start": {"a": 1}}, scores_={"dev": 1.0}, seed=1, gamma=2.0,
-        confidence=CONFIDENCE,
+        confidence=CONFIDENCE, evidence=EVIDENCE,
     ).save(folder / "m.json")  # fmt: skip
     content = json.loads((folder / "m.json").read_text())
     with np.load(folder / content["arrays"]["file"], allow_pickle=False) as packed:

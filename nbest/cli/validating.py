@@ -1,0 +1,118 @@
+"""What `nbest tune` says of the worth of its model: on the lists it was tuned on, and on others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from nbest.base.errors import CapabilityError, ParameterError
+from nbest.cli.console import Console
+from nbest.cli.tune import Tune
+from nbest.corpus.contract import Corpus
+from nbest.model.evidence import Evidence
+from nbest.model.loglinear import LogLinear
+from nbest.report import Column, Table
+from nbest.report.page import probability, telling
+from nbest.trainers.crossfit import Crossed, check_folds
+from nbest.trainers.pipeline import Pipeline
+from nbest.trainers.validate import held_out, left_out, validate
+
+_REMEDY = "keep the first hypotheses, add features (--add), or give more lists"
+HINT = (
+    "scores of the lists that were tuned on are flattering; --validate 5, --split 0.25 or --heldout LISTS tell what "
+    "the model is worth on others"
+)
+
+
+def check_validating(call: Tune) -> None:
+    """Complain, before any work, of what cannot be validated."""
+    if call.validate == 1:
+        raise ParameterError("'validate' must be 0 or at least 2 folds, got 1")
+    if call.validate and (call.heldout or call.split):
+        raise ParameterError("give held-out lists (--heldout, --split) or --validate, not both")
+    if call.validate and call.grid:
+        raise ParameterError(
+            "--grid chooses on held-out lists, which then tell what the model is worth: leave out --validate"
+        )
+
+
+def check_enough(call: Tune, dev: Corpus) -> None:
+    """Complain, before training, of too few segments for as many folds, and of lists without a metric."""
+    if call.validate:
+        if not dev.scored:
+            raise ParameterError("--validate needs a metric: give --metric, and --refs where it has any")
+        check_folds(dev, call.validate)
+
+
+def validated(
+    call: Tune, model: LogLinear, sets: tuple[Corpus, Corpus, Corpus | None], crossed: Crossed | None,
+    *, pipeline: Pipeline, console: Console,
+) -> LogLinear:  # fmt: skip
+    """The model with what lists tell that it was not fitted on, where there are any: folds of the development lists,
+    as they are read and as they are trained on, or held-out ones."""
+    read, dev, heldout = sets
+    if not dev.scored:
+        return model
+    try:
+        if call.validate:
+            with console.progress(f"validating in {call.validate} folds") as update, console.convergence():
+                return validate(model, read, trainer=pipeline, folds=call.validate, progress=update)
+        if heldout is not None:
+            return replace(model, evidence=held_out(model, heldout).content())
+        if crossed is not None:
+            return replace(model, evidence=left_out(crossed, dev, model.decision).content())
+    except CapabilityError as error:
+        if call.validate:
+            raise
+        console.say(f"not validated: {error}")
+    return model
+
+
+def scores_table(summary: Mapping[str, Any], known: Evidence | None) -> Table:
+    """First, equal, tuned and best choices of the lists that were tuned on and of others."""
+    dev = {"tuned": summary["dev"], **{name: summary.get(name) for name in ("first", "equal", "oracle")}}
+    rows: list[dict[str, Any]] = [{"how": "dev", **dev}]
+    if known is not None:
+        rows.append(known.content())
+    heads = {"how": "", "first": "first", "equal": "equal weights", "tuned": "tuned", "oracle": "oracle"}
+    heads |= {"low": "95 % from", "high": "to", "p": "p against first"} if known is not None else {}
+    form = telling(row.get(key) for row in rows for key in ("first", "equal", "tuned", "oracle"))
+    columns = [Column(head, probability if key == "p" else form) for key, head in heads.items()]
+    return Table(columns, [[row.get(key) for key in heads] for row in rows], caption=summary["metric"], missing="")
+
+
+def say_worth(summary: Mapping[str, Any], known: Evidence | None, console: Console, *, higher_is_better: bool) -> None:
+    """The scores, what they mean, and warnings where tuning did not help."""
+    console.show(scores_table(summary, known))
+    gain = summary["dev"] - summary.get("first", summary["dev"])
+    if gain < 0 if higher_is_better else gain > 0:
+        form = telling((summary["dev"], summary["first"]))
+        console.warn(
+            f"tuning ended below the first hypotheses of the lists it was tuned on: {summary['dev']:{form}} against "
+            f"{summary['first']:{form}}"
+        )
+    if known is None:
+        console.say(HINT)
+        return
+    said, sure = words(known)
+    (console.say if sure else console.warn)(said)
+
+
+def words(known: Evidence) -> tuple[str, bool]:
+    """What evidence says, in a sentence, and whether tuning surely helped, as far as anything tells."""
+    form = telling((known.tuned, known.first, known.low, known.high))
+    where = f"{known.groups} groups of {known.segments} segments" if known.groups else f"{known.segments} segments"
+    how = f"{'across' if known.how.endswith('folds') else 'on'} {known.how}"
+    score = f"{known.tuned:{form}} (95 % from {known.low:{form}} to {known.high:{form}}) {how}, {where}"
+    if known.first is None or known.p is None:
+        return f"the model is worth {score}", True
+    first = f"{known.first:{form}} of the first hypotheses"
+    p = f"p {probability(known.p)}"
+    said = {
+        "helped": f"tuning helped: {score}, against {first} ({p})",
+        "unsure": f"tuning may have helped, or it is chance: {score}, against {first} ({p}); more lists would tell",
+        "no help": f"tuning did not help: {score}, against {first} ({p}): {_REMEDY}",
+        "hurt": f"tuning hurt: {score}, against {first} ({p}): {_REMEDY}",
+    }
+    return said[known.verdict], known.verdict == "helped"
