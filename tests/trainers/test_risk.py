@@ -116,6 +116,17 @@ def test_the_path_is_a_path_of_optima():
     assert all(after <= before + 1e-3 for before, after in zip(cooled, cooled[1:], strict=False))
 
 
+@pytest.mark.parametrize("metric", ["wer", "bleu", "external"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_quench_goes_on_from_where_the_cooling_ended(metric, seed):
+    """A penalty around 0 pulls weights back that the cooling made large, and the expected loss jumps."""
+    trainer = MinRisk(polish=False)
+    trainer.fit(lists(metric, seed))
+    history = trainer.result_.history
+    cooled = next(number for number, step in enumerate(history) if step["temperature"] == 0) - 1
+    assert history[cooled + 1]["expected"] <= history[cooled]["expected"] + 1e-9
+
+
 @pytest.mark.parametrize("name", [name for name, kind in METRICS.items() if hasattr(kind, "smooth")])
 def test_every_smooth_metric(name):
     corpus = lists(name)

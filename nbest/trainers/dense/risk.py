@@ -38,10 +38,11 @@ class MinRisk(Trainer):
     """Minimises the expected loss of the corpus, first under a high temperature on the entropy, then ever sharper.
 
     Smith & Eisner (2006). Schedules:
-    "temperature"  T from `t0` to `t1`, times `cooling` each step, from the last theta; then the quench:
-                   T = 0 and gamma from 4 doubled each step until expected and 1-best metric agree, with the penalty.
-    "gamma"        no temperature; gamma from 1/64 doubled until they agree, with the penalty.
-    "both"         "temperature" with the penalty from the beginning.
+    "temperature"  T from `t0` to `t1`, times `cooling` each step, from the last theta; then the quench: T = 0 and
+                   gamma from 4 doubled each step until expected and 1-best metric agree, with a penalty on what
+                   moves away from where the cooling ended.
+    "gamma"        no temperature; gamma from 1/64 doubled until they agree, with the penalty on all of theta.
+    "both"         "temperature" with that penalty from the beginning.
     Temperatures are in nats of the metric's logarithm for each of N segments: T = t / N for a log formula such as log
     BLEU (T is in the paper's units), t times about the rate / N for a rate such as WER; so one range fits all.
 
@@ -183,6 +184,12 @@ def nat_per_segment(problem: Problem[Any], risk: Risk, shards: Sequence[Any]) ->
     return max(gain / nats if nats > 1e-6 else gain, 1e-6) / max(1, problem.filled)
 
 
+def _centred(risk: Risk, centre: Floats | float) -> Risk:
+    """With its penalty on what is away from there: around 0 it would throw back weights that the cooling made large."""
+    penalty = risk.penalty
+    return replace(risk, penalty=replace(penalty, centre=centre)) if isinstance(penalty, Quadratic) else risk
+
+
 class _Path:
     """One annealing path."""
 
@@ -198,9 +205,12 @@ class _Path:
         weights, self.evaluations = self.problem.start(self.trainer.start), 0
         schedule, steps = list(self._schedule())[:stop], list[_Step]()
         best, idle, fitted = -np.inf, 0, -np.inf
+        centre: Floats | float = 0.0
         for number, risk in enumerate(schedule):
-            sharper = risk.gamma / schedule[number - 1].gamma if number and schedule[number - 1].temperature else 1.0
-            weights = self._optimise(risk, weights / sharper)  # the quench begins at the same posteriors
+            if number and schedule[number - 1].temperature and not risk.temperature:
+                weights = weights / risk.gamma  # the quench begins at the same posteriors
+                centre = weights if self.trainer.schedule == "temperature" else centre
+            weights = self._optimise(_centred(risk, centre), weights)
             record = self._record(risk, weights)
             steps.append(_Step(weights, self.evaluations, record))
             if self.trainer.progress is not None and self.trainer.folds == 0:
