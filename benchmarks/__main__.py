@@ -1,4 +1,7 @@
-"""`python -m benchmarks [NAME ...]`: run all benchmarks, or those named."""
+"""`python -m benchmarks [NAME ...]`: run all benchmarks, or those named.
+
+`python -m benchmarks quality [OPTION ...]` takes hours and goes on where it stopped: it is run by itself.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ from benchmarks import (
     ngrams,
     online,
     parsing,
+    quality,
     reading,
     risk,
     searching,
@@ -64,6 +68,9 @@ BENCHMARKS = {
     "slow-ends": slow_ends.main,
 }
 
-for name in sys.argv[1:] or BENCHMARKS:
-    print(f"\n== {name}")
-    BENCHMARKS[name]()
+if sys.argv[1:2] == ["quality"]:
+    quality.main(sys.argv[2:])
+else:
+    for name in sys.argv[1:] or BENCHMARKS:
+        print(f"\n== {name}")
+        BENCHMARKS[name]()
