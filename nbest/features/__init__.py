@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nbest.features.ngrams.feature import ngrams
     from nbest.features.ngrams.pairs import pairs
     from nbest.features.standardise import corpus_scale, within_scale
+    from nbest.features.within import places, posterior, standardised
 
 late_names(
     __name__,
@@ -38,7 +39,10 @@ late_names(
         "lowdim": "lowdim.feature",
         "ngrams": "ngrams.feature",
         "pairs": "ngrams.pairs",
+        "places": "within",
+        "posterior": "within",
         "reestimate": "kernels.reestimate",
+        "standardised": "within",
         "within_scale": "standardise",
     },
 )
@@ -56,7 +60,10 @@ FEATURES: Registry[Callable[..., NBest]] = Registry(
         "lowdim": "lowdim.feature:lowdim",
         "ngrams": "ngrams.feature:ngrams",
         "pairs": "ngrams.pairs:pairs",
+        "places": "within:places",
+        "posterior": "within:posterior",
         "rank": rank,
+        "standardised": "within:standardised",
     },
     group="nbest.features",
     room=__name__,
@@ -91,6 +98,9 @@ FITTED: Registry[Callable[..., dict[str, Any]]] = Registry(
         "lowdim": "lowdim.projections:fit_features",
         "ngrams": "ngrams.feature:ngrams_recipe",
         "pairs": "ngrams.pairs:pairs_recipe",
+        "places": "within:places_recipe",
+        "posterior": "within:posterior_recipe",
+        "standardised": "within:standardised_recipe",
     },
     room=__name__,
 )
@@ -189,9 +199,12 @@ __all__ = [
     "lowdim",
     "ngrams",
     "pairs",
+    "places",
+    "posterior",
     "rank",
     "reestimate",
     "restrict_recipes",
     "seed_weights",
+    "standardised",
     "within_scale",
 ]

@@ -23,6 +23,9 @@ ADDED = {
     "pairs": lambda corpus: nbest.features.pairs(corpus),
     "answered": lambda corpus: nbest.features.answered(corpus),
     "rank": lambda corpus: nbest.features.rank(corpus),
+    "standardised": lambda corpus: nbest.features.standardised(corpus, ["first"]),
+    "posterior": lambda corpus: nbest.features.posterior(corpus, ["second", "first"], [0.5, 2.0]),
+    "places": lambda corpus: nbest.features.places(corpus, ["first", "second"]),
 }
 
 

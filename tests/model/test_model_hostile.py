@@ -29,6 +29,9 @@ WANTED = (
     {"kind": "answered"},
     {"kind": "pairs"},
     {"kind": "rank"},
+    {"kind": "standardised", "features": ["first"]},
+    {"kind": "posterior", "features": ["first"]},
+    {"kind": "places", "features": ["first", "second"]},
 )
 CONFIDENCE = {
     "decision": {"kind": "vote", "gamma": 2.0},
