@@ -24,6 +24,9 @@ class Compare(
 ):
     """Tune several methods on dev, choose settings on held-out data, report test once, with p-values.
 
+    p is against the first hypotheses, and against the method that is named first. Methods that draw (starts, folds,
+    orders) are tuned with three seeds (--repeats): scores are means, with their spread.
+
     [bold]Example[/bold]
 
       nbest compare dev.nbest --refs dev.ref --metric bleu --test test.nbest --test-refs test.ref
@@ -44,7 +47,9 @@ class Compare(
     only: str | None = parameter(None, "Use only these features.", flags=("--features",))
     drop: str | None = parameter(None, "Leave these features out.")
     seed: int = parameter(1, "Seed of the methods and of the split.")
-    repeats: int = parameter(1, "Tune each method so often, with one seed after the other; scores are means.", least=1)
+    repeats: int = parameter(
+        3, "Tune methods that are random so often, with one seed after the other; scores are means.", least=1
+    )
 
     def run(self) -> None:
         """Tune all, report."""

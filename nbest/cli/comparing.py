@@ -19,7 +19,7 @@ from nbest.features.wanted import columns, wanted
 from nbest.report import RENDERERS, Column, Table
 from nbest.report.page import probability, telling
 
-_NOTE = "* best on held-out data; p: paired permutation test against the first hypotheses"
+_NOTE = "* best on held-out data; p: paired permutation tests on test"
 
 
 def run(call: Compare) -> None:
@@ -68,7 +68,8 @@ def run(call: Compare) -> None:
 def show(found: Compared, console: Console, as_json: bool, form: str | None = None) -> None:
     """A table on stdout, or JSON."""
     if as_json:
-        print_json({"metric": found.metric, "best": found.best, "rows": [_content(row) for row in found.rows]})
+        head = {"metric": found.metric, "best": found.best, "against": found.against}
+        print_json({**head, "rows": [_content(row) for row in found.rows]})
         return
     if form is None:
         console.show(_table(found), out=True)
@@ -78,13 +79,15 @@ def show(found: Compared, console: Console, as_json: bool, form: str | None = No
 
 def _table(found: Compared) -> Table:
     repeated = any(len(row.runs) > 1 for row in found.rows)
+    tested = any(row.p_against is not None for row in found.rows)
     columns = [
         Column("method"),
         Column("dev", telling(row.dev for row in found.rows)),
         Column("held-out", telling(row.heldout for row in found.rows)),
         Column("test", telling(row.test for row in found.rows)),
         *([Column("spread")] if repeated else []),
-        Column("p on test", probability),
+        Column("p against first", probability),
+        *([Column(f"against {found.against}", probability)] if tested else []),
         Column("seconds", ".1f"),
         Column("settings"),
     ]
@@ -92,10 +95,11 @@ def _table(found: Compared) -> Table:
     for row in found.rows:
         settings = ", ".join(f"{key}={value}" for key, value in row.settings.items())
         name = row.name + (" *" if row.name == found.best else "")
-        spread = [row.spread] if repeated else []
-        rows.append([name, row.dev, row.heldout, row.test, *spread, row.p, row.seconds, settings])
+        spread, against = [row.spread] * repeated, [row.p_against] * tested
+        rows.append([name, row.dev, row.heldout, row.test, *spread, row.p, *against, row.seconds, settings])
     runs = [f"scores are means over runs; spread: standard deviation of test scores over runs; {POOLED}"] * repeated
-    notes = [_NOTE, *runs, *([found.note] if found.note else [])]
+    below = [f"worse than the first hypotheses on test: {', '.join(found.below)}"] if found.below else []
+    notes = [_NOTE, *runs, *below, *([found.note] if found.note else [])]
     return Table(columns, rows, caption=found.metric, notes=notes, missing="")
 
 
@@ -108,6 +112,7 @@ def _content(row: Row) -> dict[str, Any]:
         "test": row.test,
         **({"runs": list(row.runs), "spread": row.spread} if len(row.runs) > 1 else {}),
         "p": row.p,
+        **({} if row.p_against is None else {"p_against": row.p_against}),
         "seconds": row.seconds,
         "settings": settings,
         "weights": None if row.model is None else dict(row.model.weights),

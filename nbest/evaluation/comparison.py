@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nbest.base.errors import ParameterError, look_up
-from nbest.base.types import Ints
+from nbest.base.types import Floats, Ints
+from nbest.compute import parallel
 from nbest.corpus import NBest, split
 from nbest.corpus.contract import signature_of
 from nbest.decisions import corpus_oracle, first
+from nbest.decisions.chosen import choice_of
 from nbest.evaluation.pooling import Pooled, pooled_permutation
 from nbest.evaluation.significance import by_group, clustered
+from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear
 from nbest.trainers import TRAINERS
 
@@ -28,7 +31,8 @@ SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """One way to choose: scores on the three sets, p-value on test against the first hypotheses, seconds to train.
+    """One way to choose: scores on the three sets, p-values on test against the first hypotheses and against the method
+    that is named first, seconds to train.
 
     Of several runs scores are means, `runs` are those on test, and the model is that of the first run.
     """
@@ -42,6 +46,7 @@ class Row:
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: LogLinear | None = field(default=None, repr=False)
     runs: tuple[float, ...] = ()
+    p_against: float | None = None
 
     @property
     def spread(self) -> float | None:
@@ -51,7 +56,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Compared:
-    """Rows for the first hypotheses, each method and the oracle; `best` is the method that held-out data prefer.
+    """Rows for the first hypotheses, equal weights, each method and the oracle; `best` is the method that held-out data
+    prefer, `against` that which others are tested against, too, and `below` are those that end below the first.
 
     `note` says where segments were tested together.
     """
@@ -60,6 +66,8 @@ class Compared:
     rows: tuple[Row, ...]
     best: str
     note: str = ""
+    against: str = ""
+    below: tuple[str, ...] = ()
 
 
 _SAMPLES = 10000  # of a permutation test
@@ -79,38 +87,35 @@ def compare(
     """Train each method on dev, choose its settings (and the method) on held-out data, report test once.
 
     `heldout` may be a share of dev, which is then held out. `settings` lists what a method may choose from (default
-    `SETTINGS`), `common` keywords go to every trainer that has them (`threads`, `seed`). With several
-    seeds each is trained with each of them; scores are then means, and the first seed splits.
-    p-values are of paired permutation tests on test against the first hypothesis of each list; several runs are pooled
-    (`pooled_permutation`), and segments of a group are swapped together.
+    `SETTINGS`), `common` keywords go to every trainer that has them (`threads`, `seed`). With several seeds each method
+    that is random is trained with each of them; scores are then means, and the first seed splits.
+    p-values are of paired permutation tests on test against the first hypothesis of each list, and against the method
+    that is named first; several runs are pooled (`pooled_permutation`), and segments of a group are swapped together.
     """
-    runs_of: list[dict[str, Any]] = [{}] if isinstance(seed, int) else [{"seed": each} for each in seed]
-    if not runs_of:
+    seeds: list[dict[str, Any]] = [{}] if isinstance(seed, int) else [{"seed": each} for each in seed]
+    if not seeds:
         raise ParameterError("'seed' of compare must be a whole number or several, got none")
     if isinstance(heldout, float):
         dev, heldout = split(dev, 1.0 - heldout, seed if isinstance(seed, int) else seed[0])
-    kinds = {name: look_up(TRAINERS, name, "method") for name in methods}
-    choices = {name: tuple((settings or SETTINGS).get(name, ({},))) for name in methods}
-    total, done = len(runs_of) * sum(len(options) for options in choices.values()), 0
+    plans = [_trials(name, settings or SETTINGS, common or {}, seeds) for name in methods]
+    tell = partial(parallel.counter(progress, sum(plan.trainings for plan in plans)), 1)
+    judge = _Judge.of(test)
     rows = [_fixed("first hypothesis", (dev, heldout, test), partial(first, None))]
-    sign = 1.0 if dev.need_stats()[1].higher_is_better else -1.0
-    for name in methods:
-        fitted = []
-        begin = time.perf_counter()
-        for options in choices[name]:
-            runs = []
-            for each in runs_of:
-                runs.append(_fit(kinds[name], {**(common or {}), **options, **each}, dev, heldout))
-                done += 1
-                if progress is not None:
-                    progress(done, total)
-            fitted.append(runs)
-        pick = max(range(len(fitted)), key=lambda i: sign * _mean(fitted[i], "heldout"))
-        seconds = time.perf_counter() - begin
-        rows.append(_row(name, fitted[pick], test, seconds, settings=choices[name][pick]))
-    best = max(rows[1:], key=lambda row: sign * (row.heldout or 0.0), default=rows[0]).name
-    rows.append(_fixed("oracle", (dev, heldout, test), corpus_oracle))
-    return Compared(signature_of(dev), tuple(rows), best, clustered(_groups(test)))
+    sign = 1.0 if dev.need_metric().higher_is_better else -1.0
+    tuned: list[Row] = []
+    for plan in plans:
+        row, stats = _tuned(plan, (dev, heldout), judge, tell)
+        tuned.append(row)
+        judge = judge if judge.against else replace(judge, against=stats)
+    equal = equal_weights(dev)
+    if equal is not None:
+        scores = {name: each.score(equal.predict(each)) for name, each in (("dev", dev), ("heldout", heldout))}
+        rows.append(judge.row("equal weights", [replace(equal, scores_=scores)])[0])
+    best = max(tuned, key=lambda row: sign * (row.heldout or 0.0), default=rows[0]).name
+    below = tuple(row.name for row in (*rows, *tuned) if sign * (row.test - rows[0].test) < 0)
+    rows += [*tuned, _fixed("oracle", (dev, heldout, test), corpus_oracle)]
+    against, note = methods[0] if methods else "", clustered(_groups(test))
+    return Compared(signature_of(dev), tuple(rows), best, note=note, against=against, below=below)
 
 
 def _fixed(name: str, sets: tuple[NBest, NBest, NBest], choose: Callable[[NBest], Ints]) -> Row:
@@ -118,12 +123,58 @@ def _fixed(name: str, sets: tuple[NBest, NBest, NBest], choose: Callable[[NBest]
     return Row(name, dev, heldout, test, None)
 
 
-def _fit(kind: type, options: Mapping[str, Any], dev: NBest, heldout: NBest) -> LogLinear:
+@dataclass(frozen=True)
+class _Trials:
+    """A method, the settings that held-out data choose from, and keywords of each run."""
+
+    name: str
+    kind: type
+    options: tuple[Mapping[str, Any], ...]
+    runs: tuple[Mapping[str, Any], ...]
+
+    @property
+    def trainings(self) -> int:
+        return len(self.options) * len(self.runs)
+
+    def fit(self, options: Mapping[str, Any], run: Mapping[str, Any], dev: NBest, heldout: NBest) -> LogLinear:
+        return _made(self.kind, {**run, **options}).fit(dev, heldout)
+
+
+def _trials(
+    name: str, settings: Mapping[str, Sequence[Mapping[str, Any]]], common: Mapping[str, Any], seeds: Sequence[Any]
+) -> _Trials:
+    """One run with each seed, where the seed matters."""
+    kind = look_up(TRAINERS, name, "method")
+    runs = [{**common, **each} for each in seeds]
+    random = getattr(_made(kind, common), "random", True)
+    return _Trials(name, kind, tuple(settings.get(name, ({},))), tuple(runs if random else runs[:1]))
+
+
+def _made(kind: type, options: Mapping[str, Any]) -> Any:
+    """A trainer with those of the options that it has."""
     trainer = kind()
     for key, value in options.items():
         if hasattr(trainer, key):
             setattr(trainer, key, value)
-    return trainer.fit(dev, heldout)
+    return trainer
+
+
+def _tuned(
+    plan: _Trials, sets: tuple[NBest, NBest], judge: _Judge, tell: Callable[[], None]
+) -> tuple[Row, tuple[Floats, ...]]:
+    """The row of a method with the settings that held-out data prefer, and statistics of what its runs choose."""
+    sign = 1.0 if sets[0].need_metric().higher_is_better else -1.0
+    begin = time.perf_counter()
+    fitted: list[list[LogLinear]] = []
+    for options in plan.options:
+        fitted.append([])
+        for run in plan.runs:
+            fitted[-1].append(plan.fit(options, run, *sets))
+            tell()
+    pick = max(range(len(fitted)), key=lambda i: sign * _mean(fitted[i], "heldout"))
+    seconds = time.perf_counter() - begin
+    row, stats = judge.row(plan.name, fitted[pick])
+    return replace(row, seconds=seconds, settings=plan.options[pick]), stats
 
 
 def _mean(runs: Sequence[LogLinear], name: str) -> float:
@@ -135,21 +186,32 @@ def _groups(test: NBest) -> list[str] | None:
     return None if test.groups is None else [test.groups[i] for i in np.flatnonzero(test.lengths > 0)]
 
 
-def _row(name: str, runs: Sequence[LogLinear], test: NBest, seconds: float, settings: Mapping[str, Any]) -> Row:
-    stats, metric = test.need_stats()
-    filled, groups = test.lengths > 0, _groups(test)
-    base, *chosen = (
-        by_group(stats[choice[filled]], groups) for choice in (first(None, test), *(m.predict(test) for m in runs))
-    )
-    found = Pooled.of(metric, chosen)
-    return Row(
-        name,
-        _mean(runs, "dev"),
-        _mean(runs, "heldout"),
-        found.mean,
-        pooled_permutation(metric, [base], chosen, samples=_SAMPLES).p,
-        seconds=seconds,
-        settings=settings,
-        model=runs[0],
-        runs=found.scores,
-    )
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """The test set, and what others are tested against: statistics of the first hypotheses, and of each run of the
+    method that is named first."""
+
+    test: NBest
+    first: Floats
+    against: tuple[Floats, ...] = ()
+
+    @classmethod
+    def of(cls, test: NBest) -> _Judge:
+        return cls(test, _chosen(test, first(None, test)))
+
+    def row(self, name: str, runs: Sequence[LogLinear]) -> tuple[Row, tuple[Floats, ...]]:
+        """The row of the runs of a method, and the statistics of what each chooses."""
+        metric = self.test.need_metric()
+        chosen = tuple(_chosen(self.test, choice_of(model, self.test)) for model in runs)
+        found = Pooled.of(metric, chosen)
+        p, against = (
+            pooled_permutation(metric, other, chosen, samples=_SAMPLES).p if other else None
+            for other in ((self.first,), self.against)
+        )
+        dev, heldout = (_mean(runs, each) for each in ("dev", "heldout"))
+        return Row(name, dev, heldout, found.mean, p, model=runs[0], runs=found.scores, p_against=against), chosen
+
+
+def _chosen(test: NBest, choice: Ints) -> Floats:
+    """Statistics of what is chosen of the segments that have hypotheses, added up by group."""
+    return by_group(test.need_stats()[0][choice[test.lengths > 0]], _groups(test))

@@ -57,8 +57,9 @@ def pooled_permutation(
         D* = difference of the mean scores after swaps + (drawn runs - all runs of second) - (the same of first)
 
     Each sample swaps the outputs of segments between the systems at random, those of all runs together, and draws runs
-    with replacement, one less than there are: their mean score varies as the mean of as many other runs would. Without
-    spread over runs, and with single runs, it is the permutation test of one run: the same swaps, the same p.
+    with replacement, one less than there are: their mean score varies as the mean of as many other runs would. p is
+    never below that of the swaps alone, which few segments or groups keep from being small. Without spread over runs,
+    and with single runs, it is the permutation test of one run: the same swaps, the same p.
 
     Clark, Dyer, Lavie & Smith (2011), ACL 176-181, pool runs so. Differs: their MultEval swaps each run of a segment by
     itself, as if it were another segment, and calls too much significant where segments, or runs, differ among
@@ -75,18 +76,20 @@ def pooled_permutation(
     swaps = (some[:, differs] for some in selections(generator(seed), samples, len(stats)))
     work = partial(_swapped_means, metric, stats.sum(axis=0), stats[differs], len(first))
     gaps = np.concatenate(passes(work, swaps))
-    gaps += both[1].drawn(samples, seed + 2) - both[0].drawn(samples, seed + 1)
-    p = extreme_share(np.abs(gaps), abs(both[1].mean - both[0].mean), samples)
+    noise = both[1].drawn(samples, seed + 2) - both[0].drawn(samples, seed + 1)
+    observed = abs(both[1].mean - both[0].mean)
+    p = max(extreme_share(np.abs(each), observed, samples) for each in (gaps, gaps + noise))
     return Comparison("permutation", both[0].mean, both[1].mean, p, samples)
 
 
 def _swapped_means(metric: Metric, totals: Floats, stats: Floats, split: int, swaps: Bools) -> Floats:
     """[S] differences of mean scores after swaps [S, N]; the runs before `split` [R] are those of the first system."""
     moved = np.tensordot(swaps.astype(np.float64), stats, axes=1)  # [S, R, M]
-    runs = np.arange(len(totals))
-    mine, others = runs[:split], runs[split:]
-    means = []
-    for own, theirs in ((mine, others), (others, mine)):
-        partners = theirs[np.arange(len(own)) % len(theirs)]
-        means.append(np.asarray(metric.score(totals[own] - moved[:, own] + moved[:, partners])).mean(axis=1))
+    mine, others = np.arange(split), np.arange(split, len(totals))
+    if len(mine) != len(others):  # each with each, so that swapping all segments swaps the systems
+        mine, others = (each.ravel() for each in np.meshgrid(mine, others, indexing="ij"))
+    means = [
+        np.asarray(metric.score(totals[own] - moved[:, own] + moved[:, theirs])).mean(axis=1)
+        for own, theirs in ((mine, others), (others, mine))
+    ]
     return means[1] - means[0]

@@ -92,6 +92,13 @@ def _check_threads(make: Make, corpus: NBest) -> None:
         assert all(weights == found[0] for weights in found), "the weights depend on the number of threads"
 
 
+def _check_random(make: Make, corpus: NBest) -> None:
+    trainer = make()
+    if "seed" in inspect.signature(type(trainer)).parameters and not getattr(trainer, "random", True):
+        found = [dict(make(seed=seed).fit(corpus).weights) for seed in (1, 2)]
+        assert found[0] == found[1], "the weights depend on the seed, and the trainer says that it is not random"
+
+
 def _check_result(make: Make, corpus: NBest) -> None:
     trainer = make()
     assert getattr(trainer, "result_", None) is None, "result_ must be None before fit"
@@ -236,6 +243,7 @@ _CHECKS = (
     _check_inputs_unchanged,
     _check_fit_twice,
     _check_threads,
+    _check_random,
     _check_scores,
     _check_order_of_hypotheses,
     _check_units,

@@ -35,6 +35,11 @@ class Trainer(Parameters):
         if "fit" in vars(cls):
             setattr(cls, "fit", _on_own_executor(vars(cls)["fit"]))  # noqa: B010 - of a subclass, which has it
 
+    @property
+    def random(self) -> bool:
+        """Whether another seed may give another model, with these parameters."""
+        return hasattr(self, "seed")
+
     def __sklearn_clone__(self) -> Self:
         """For scikit-learn's `clone`: copies of all parameters, but the same executor, as workers cannot be copied."""
         given = self.get_params()

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
+import nbest
 from nbest.cli.main import app, main
+from nbest.evaluation.significance import permutation
 from nbest.report.page import telling
 
 N = 24
@@ -199,3 +201,43 @@ def test_references_of_more_segments_are_cut_and_said(folder, capsys):
     write("refs.tsv", [f"s{i}\ta a a a a a a a" for i in range(40)])
     assert main(["inspect", "bare.jsonl", "--refs", "refs.tsv", "-m", "wer", "-q"]) == 0
     assert "10 segments have references but no hypotheses; they are left out" in capsys.readouterr().err
+
+
+def test_compare_tests_against_the_method_named_first_and_repeats_what_is_random(folder, capsys):
+    lists("dev.jsonl", 0, groups=False)
+    lists("test.jsonl", 100, groups=False)
+    args = ["compare", "dev.jsonl", "-m", "wer", "--test", "test.jsonl", "--methods", "likelihood,random,risk", "-q"]
+    assert main([*args, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["against"] == "likelihood"
+    rows = {row["name"]: row for row in found["rows"]}
+    assert list(rows) == ["first hypothesis", "equal weights", "likelihood", "random", "risk", "oracle"]
+    assert len(rows["random"]["runs"]) == 3
+    assert rows["random"]["spread"] == pytest.approx(np.std(rows["random"]["runs"], ddof=1))
+    assert not any("runs" in rows[name] for name in ("likelihood", "risk", "equal weights"))  # not random
+    assert {name for name in rows if "p_against" in rows[name]} == {"equal weights", "random", "risk"}
+    test = nbest.read("test.jsonl").with_metric(nbest.WER())
+    own, other = (
+        test.stats[nbest.LogLinear(rows[name]["weights"]).predict(test)] for name in ("likelihood", "equal weights")
+    )
+    assert rows["equal weights"]["p_against"] == permutation(nbest.WER(), own, other).p
+    assert main(args) == 0
+    out = capsys.readouterr().out
+    assert "against likelihood" in out
+    assert "spread" in out
+    below = [name for name in rows if rows[name]["test"] > rows["first hypothesis"]["test"]]
+    assert ("worse than the first hypotheses on test" in out) == bool(below)
+
+
+def test_compare_names_what_is_worse_than_the_first_hypotheses(folder, capsys):
+    rng = np.random.default_rng(3)
+    for name, first in (("dev.jsonl", 0), ("test.jsonl", 100)):
+        rows = []
+        for i in range(first, first + 40):
+            worth = [1.0, 0.0, 0.0, 0.0]  # features tell nothing
+            given = [{"text": f"{k}", "score": s, "features": {"a": rng.normal()}} for k, s in enumerate(worth)]
+            rows.append(json.dumps({"id": f"s{i}", "hypotheses": given}))
+        write(name, rows)
+    args = ["compare", "dev.jsonl", "-m", "external", "--test", "test.jsonl", "--methods", "likelihood"]
+    assert main(args) == 0
+    assert "worse than the first hypotheses on test: likelihood" in capsys.readouterr().out

@@ -29,34 +29,35 @@ def test_single_runs_are_tested_as_ever(metric):
     assert pooled_permutation(metric, [one, two], [one, two], samples=100).p == 1.0
 
 
-def test_equals_plain_loops():
-    """The same swaps and draws, one sample at a time."""
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 3), (1, 3)])
+def test_equals_plain_loops(sizes):
+    """The same swaps and draws, one sample at a time: run by run, or where there are not as many, each with each."""
     rng = np.random.default_rng(5)
     metric, samples, seed = WER(), 50, 11
-    first, second = (
-        [np.stack([rng.poisson(2, 12), rng.integers(3, 9, 12)], 1) * 1.0 for _ in range(n)] for n in (2, 3)
-    )
+    first, second = ([np.stack([rng.poisson(2, 12), rng.integers(3, 9, 12)], 1) * 1.0 for _ in range(n)] for n in sizes)
     swaps = generator(seed).integers(2, size=(samples, 12), dtype=bool)
-    draws = [generator(seed + k + 1).integers(n, size=(samples, n - 1)) for k, n in enumerate((2, 3))]
+    draws = [generator(seed + k + 1).integers(n, size=(samples, max(n - 1, 1))) for k, n in enumerate(sizes)]
 
     def score(rows):
         rows = np.array(rows)
         return 100 * rows[:, 0].sum() / rows[:, 1].sum()
 
     means = [np.mean([score(run) for run in runs]) for runs in (first, second)]
-    extreme = 0
+    pairs = (
+        [(k, k) for k in range(3)] if sizes == (3, 3) else [(k, m) for k in range(sizes[0]) for m in range(sizes[1])]
+    )
+    extreme = np.zeros(2)  # of swaps alone, and with drawn runs
     for s in range(samples):
         sides = []
-        for mine, others in ((first, second), (second, first)):
-            runs = [
-                [(others[k % len(others)] if swaps[s, i] else run)[i] for i in range(12)] for k, run in enumerate(mine)
-            ]
+        for mine, others, ways in ((first, second, pairs), (second, first, [(m, k) for k, m in pairs])):
+            runs = [[(others[m] if swaps[s, i] else mine[k])[i] for i in range(12)] for k, m in ways]
             sides.append(np.mean([score(run) for run in runs]))
         noise = [np.mean([score(runs[k]) for k in draws[at][s]]) - means[at] for at, runs in enumerate((first, second))]
-        extreme += abs(sides[1] - sides[0] + noise[1] - noise[0]) >= abs(means[1] - means[0]) - 1e-9
+        for at, more in enumerate((0.0, noise[1] - noise[0])):
+            extreme[at] += abs(sides[1] - sides[0] + more) >= abs(means[1] - means[0]) - 1e-9
     found = pooled_permutation(metric, first, second, samples=samples, seed=seed)
     assert (found.first, found.second) == pytest.approx(means)
-    assert found.p == (extreme + 1) / (samples + 1)
+    assert found.p == (extreme.max() + 1) / (samples + 1)
 
 
 @pytest.mark.parametrize("of_runs", [0.0, 0.1])
@@ -71,6 +72,15 @@ def test_where_nothing_differs_little_is_significant(of_runs):
         pooled += pooled_permutation(MEAN, *both, samples=200, seed=trial).p <= 0.05
         alone += permutation(MEAN, *map(np.concatenate, both), samples=200, seed=trial).p <= 0.05
     assert pooled <= 18 < alone
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_few_groups_keep_p_from_being_small(runs):
+    """Of five groups one in 16 swaps none or all: p is no less, however many runs there are."""
+    rng = np.random.default_rng(7)
+    base = [column(rng.normal(size=5)) for _ in range(runs)]
+    better = [column(10 + rng.normal(size=5)) for _ in range(3)]
+    assert pooled_permutation(MEAN, base, better).p == pytest.approx(1 / 16, abs=0.01)
 
 
 def test_what_differs_is_found():

@@ -239,6 +239,19 @@ class ThreadDependent(Good):
         return replace(model, weights={name: weight * factor for name, weight in model.weights.items()})
 
 
+@dataclass
+class HidesItsSeed(Good):
+    seed: int = 1
+
+    @property
+    def random(self):
+        return False
+
+    def fit(self, corpus, heldout=None):
+        model = super().fit(corpus, heldout)
+        return replace(model, weights={name: weight * self.seed for name, weight in model.weights.items()})
+
+
 class CannotBeSaved(Good):
     def fit(self, corpus, heldout=None):
         return Unsaved(**vars(super().fit(corpus, heldout)))
@@ -274,6 +287,7 @@ REASONS = {
     ChecksTooEarly: "check_settings: TypeError",
     ChangesItsSettings: "fit modifies the setting 'iterations'",
     ThreadDependent: "the weights depend on the number of threads",
+    HidesItsSeed: "the weights depend on the seed, and the trainer says that it is not random",
     CannotBeSaved: "a saved model scores differently",
 }
 

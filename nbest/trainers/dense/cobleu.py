@@ -60,6 +60,11 @@ class MaxCoBLEU(Trainer):
     )
     seed: int = parameter(1, "of mert")
 
+    @property
+    def random(self) -> bool:
+        """Only a start by mert is."""
+        return self.start == "mert"
+
     def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """Learn weights from forests or lists with BLEU as their metric."""
         self._check()

@@ -88,6 +88,11 @@ class MinRisk(Trainer):
         self.result_ = end
         return finish(self, problem, end, heldout)
 
+    @property
+    def random(self) -> bool:
+        """Only the folds are drawn."""
+        return self.folds > 0
+
     def _check_folds(self, corpus: Corpus, heldout: Corpus | None) -> None:
         if self.folds == 0:
             return

@@ -55,6 +55,11 @@ class VoteLikelihood(Trainer):
     centre: dict[str, float] | None = parameter(None, "weights that the prior pulls to (None: 0)")
     seed: int = parameter(1, "of the folds")
 
+    @property
+    def random(self) -> bool:
+        """Only the folds are drawn, which choose the variance."""
+        return self.variance is None
+
     def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
         check(self)

@@ -72,6 +72,11 @@ class MSR(Trainer):
 
     selection: ClassVar[type[Selection]] = MeanCorrelation
 
+    @property
+    def random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; held-out ones choose the number of steps."""
