@@ -6,6 +6,7 @@ import base64
 import json
 import time
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -96,6 +97,7 @@ class Results:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: dict[QualityCell, Mapping[str, Any]] = {}
+        self.draws: defaultdict[tuple[str, str, str], set[int]] = defaultdict(set)
         if path.exists():
             for text in path.read_text(encoding="utf-8").splitlines():
                 self._take(text)
@@ -105,7 +107,9 @@ class Results:
             line = json.loads(text)
         except ValueError:
             return  # a run was stopped while it wrote
-        self.lines[QualityCell(line["set"], line["method"], line["size"], line["draw"])] = line
+        cell = QualityCell(line["set"], line["method"], line["size"], line["draw"])
+        self.lines[cell] = line
+        self.draws[cell.set, cell.method, cell.size].add(cell.draw)
 
     def has(self, found: QualitySet, cell: QualityCell) -> bool:
         """Whether the cell was finished on these lists."""
@@ -113,7 +117,8 @@ class Results:
 
     def of(self, found: QualitySet, method: str, size: str) -> list[Mapping[str, Any]]:
         """The finished draws on these lists, in their order; those that could not be done are not among them."""
-        cells = sorted(each for each in self.lines if (each.set, each.method, each.size) == (found.name, method, size))
+        draws = sorted(self.draws[found.name, method, size])
+        cells = [QualityCell(found.name, method, size, draw) for draw in draws]
         return [self.lines[cell] for cell in cells if self.has(found, cell) and "score" in self.lines[cell]]
 
     def add(self, line: Mapping[str, Any]) -> None:

@@ -90,14 +90,16 @@ class _Lists:
     def against(self, method: str, size: str) -> Against | None:
         """None where one of both has no draw; of some segments of dev only draws count that both have."""
         lines, others = (self.results.of(self.found, name, size) for name in (method, self.default))
-        if size != "all":
+        paired = size != "all"
+        if paired:
             both = {line["draw"] for line in lines} & {line["draw"] for line in others}
             lines, others = ([line for line in each if line["draw"] in both] for each in (lines, others))
         if not lines or not others:
             return None
         metric = self.found.test.need_metric()
         runs, base = ([self._stats(line) for line in each] for each in (lines, others))
-        p = 1.0 if method == self.default else pooled_permutation(metric, base, runs, samples=SAMPLES).p
+        same = method == self.default
+        p = 1.0 if same else pooled_permutation(metric, base, runs, samples=SAMPLES, paired=paired).p
         scores = Pooled.of(metric, runs)
         ahead = (1.0 if metric.higher_is_better else -1.0) * (scores.mean - Pooled.of(metric, base).mean)
         return Against(self.found.name, method, size, scores, ahead=ahead, width=self.width, p=p)
@@ -201,13 +203,13 @@ def write_report(found: Sequence[QualitySet], results: Results, path: Path, defa
         raise SystemExit(f"{results.path} has nothing to compare with {default}; run the benchmark first")
     image = path.with_suffix(".svg")
     write_text(image, picture(cells, default).svg())
-    parts: list[Any] = [verdict(cells, default)]
+    parts: list[Any] = []
     for settled, title in ((True, "Sets on which settings were chosen"), (False, "Sets that confirm")):
         those = [cell for cell in cells if (cell.set in SETTLING) is settled]
         if those:
             parts += [verdict(those, default), counts_table(those, default, f"{title}: cells, significant at 5 %")]
     parts += [set_table(each, cells, default) for each in found if any(cell.set == each.name for cell in cells)]
-    parts.append(f"{POOLED}; ↑ significantly better than {default}, ↓ worse; ± spread over draws.")
+    parts.append(f"{POOLED}, the same of both; ↑ significantly better than {default}, ↓ worse; ± spread over draws.")
     text = "\n\n".join(part.render("markdown") if isinstance(part, Table) else part for part in parts)
     text = f"![Methods and peers against {default}]({image.name})\n\n{text}\n"
     old = path.read_text(encoding="utf-8") if path.exists() else ""

@@ -49,7 +49,13 @@ class Pooled:
 
 
 def pooled_permutation(
-    metric: Metric, first: Sequence[Floats], second: Sequence[Floats], *, samples: int = 10000, seed: int = 12345
+    metric: Metric,
+    first: Sequence[Floats],
+    second: Sequence[Floats],
+    *,
+    samples: int = 10000,
+    seed: int = 12345,
+    paired: bool = False,
 ) -> Comparison:
     """Stratified approximate randomisation of two systems with several runs each, two-sided.
 
@@ -59,7 +65,8 @@ def pooled_permutation(
     Each sample swaps the outputs of segments between the systems at random, those of all runs together, and draws runs
     with replacement, one less than there are: their mean score varies as the mean of as many other runs would. p is
     never below that of the swaps alone, which few segments or groups keep from being small. Without spread over runs,
-    and with single runs, it is the permutation test of one run: the same swaps, the same p.
+    and with single runs, it is the permutation test of one run: the same swaps, the same p. Runs that are
+    `paired` (run k of both was tuned on the same segments) are drawn together: what both share is no noise then.
 
     Clark, Dyer, Lavie & Smith (2011), ACL 176-181, pool runs so. Differs: their MultEval swaps each run of a segment by
     itself, as if it were another segment, and calls too much significant where segments, or runs, differ among
@@ -70,13 +77,15 @@ def pooled_permutation(
         raise ParameterError(f"paired tests need the same segments in all runs, got statistics {sorted(sizes)}")
     if samples < 1 or not len(first[0]):
         raise ParameterError("paired tests need at least one segment and one sample")
+    if paired and len(first) != len(second):
+        raise ParameterError(f"paired runs must be as many of both systems, got {len(first)} and {len(second)}")
     both = Pooled.of(metric, first), Pooled.of(metric, second)
     stats = np.stack([*first, *second], axis=1)  # [N, R, M]
     differs = np.flatnonzero((stats != stats[:, :1]).any(axis=(1, 2)))
     swaps = (some[:, differs] for some in selections(generator(seed), samples, len(stats)))
     work = partial(_swapped_means, metric, stats.sum(axis=0), stats[differs], len(first))
     gaps = np.concatenate(passes(work, swaps))
-    noise = both[1].drawn(samples, seed + 2) - both[0].drawn(samples, seed + 1)
+    noise = both[1].drawn(samples, seed + (1 if paired else 2)) - both[0].drawn(samples, seed + 1)
     observed = abs(both[1].mean - both[0].mean)
     p = max(extreme_share(np.abs(each), observed, samples) for each in (gaps, gaps + noise))
     return Comparison("permutation", both[0].mean, both[1].mean, p, samples)

@@ -90,6 +90,27 @@ def test_what_differs_is_found():
     assert pooled_permutation(MEAN, base, better, samples=500).p < 0.01
 
 
+@pytest.mark.parametrize("ahead", [0.0, 0.5])
+def test_runs_that_are_paired_share_their_noise(ahead):
+    """Run k of both systems is good or bad together. Where nothing differs, little is significant; a difference that
+    such noise would hide is found."""
+    rng = np.random.default_rng(3)
+    paired = apart = 0
+    for trial in range(120):
+        noise, own = rng.normal(size=5), rng.normal(size=(2, 60))
+        both = [
+            [column(0.5 * own[at] + noise[k] + at * ahead + 0.05 * rng.normal()) for k in range(5)] for at in (0, 1)
+        ]
+        paired += pooled_permutation(MEAN, *both, samples=200, seed=trial, paired=True).p <= 0.05
+        apart += pooled_permutation(MEAN, *both, samples=200, seed=trial).p <= 0.05
+    assert paired <= 18 if ahead == 0 else paired > 100 > apart
+
+
+def test_paired_runs_come_in_pairs():
+    with pytest.raises(ParameterError, match="as many of both systems, got 1 and 2"):
+        pooled_permutation(MEAN, [column([1.0])], [column([1.0])] * 2, paired=True)
+
+
 def test_mean_and_spread():
     found = Pooled((1.0, 2.0, 6.0))
     assert found.mean == 3
