@@ -73,6 +73,11 @@ def run(call: LoopRun) -> None:
     assert result is not None
     shown = ", ".join(f"{name} {value:.2f}" for name, value in model.scores_.items())
     console.say(f"{Path(call.output) / 'model.json'}: {how.metric.name} {shown}; {result['reason']}")
+    if result["chosen"] == 0:
+        console.warn(
+            "no round decodes better than the weights of the start, which are kept: tuning did not help; give more "
+            "segments, or features that tell more"
+        )
     if call.as_json:
         print_json({**result, "weights": dict(model.weights), "model": str(Path(call.output) / "model.json")})
 

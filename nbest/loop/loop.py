@@ -145,7 +145,7 @@ class Loop:
             place = f"rounds/{number:02d}"
             decode = partial(self._decode, number, weights, sets)
             found = self.place.do(Step(f"{place}/decoded", decode, place=place, whole=True))
-            for line in told(self.place, number, self.rounds):
+            for line in told(self.place, number, self.rounds, higher_is_better=self.metric.higher_is_better):
                 self.say(line)
             if self.early and number > 1 and found["new"] == 0:
                 return number, "nothing new"

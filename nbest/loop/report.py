@@ -17,27 +17,47 @@ from nbest.report.svg import COLOURS
 _SEARCH_ERRORS = 0.1  # share of the segments from which they are worth a warning
 
 
-def told(place: Folder, number: int, rounds: int) -> list[str]:
-    """What is said of a round when it is decoded, and warnings."""
+def told(place: Folder, number: int, rounds: int, *, higher_is_better: bool) -> list[str]:
+    """What is said of a round when it is decoded, and warnings: nothing falls below the start unnoticed."""
     found = place.decoded(number)
     assert found is not None
     held = f", held out {found['heldout']['score']:.2f}" if "heldout" in found else ""
     what = "best strings" if "edges" in found["dev"] else "candidates"
     took = sum(found[name]["seconds"] for name in ("dev", "heldout") if name in found)
     when = f"round {number}" if number <= rounds else "at the end"
-    lines = [f"{when}: {place.metric} {found['dev']['score']:.2f}{held}; {found['new']} new {what}, {took:.1f} s"]
+    begun = place.decoded(1) or found
+    sign = 1.0 if higher_is_better else -1.0
+    judge = "heldout" if "heldout" in found else "dev"
+    worse = ", worse than round 1" if sign * (found[judge]["score"] - begun[judge]["score"]) < 0 else ""
+    lines = [
+        f"{when}: {place.metric} {found['dev']['score']:.2f}{held}{worse}; {found['new']} new {what}, {took:.1f} s",
+        *_trained_below(place, number - 1, sign),
+    ]
     missed = [_missed(place, each) for each in range(1, number + 1)]
     if missed[-1] > _SEARCH_ERRORS >= max(missed[:-1], default=0.0):  # said once, then in the report
         lines.append(
             f"warning: search errors: {missed[-1]:.0%} of the answers score below a candidate of an earlier round by "
             "the same weights; widen the decoder's beam, and check that its scores do not depend on the weights"
         )
-    begun = place.decoded(1) or found
     for name in ("dev", "heldout"):
         lost = begun[name]["segments"] - found[name]["segments"] + found[name]["empty"] if name in found else 0
         if lost > 0:
             lines.append(f"warning: {lost} segments of {name} have no candidates in round {number} and are not scored")
     return lines
+
+
+def _trained_below(place: Folder, number: int, sign: float) -> list[str]:
+    """A warning where the training of a round ended below the answers that it began with."""
+    trained, began = (place.trained(number), place.decoded(number)) if number > 0 else (None, None)
+    if trained is None or began is None or "dev" not in trained["scores"]:
+        return []
+    now, before = trained["scores"]["dev"], began["dev"]["score"]
+    if sign * (now - before) >= 0:
+        return []
+    return [
+        f"warning: the training of round {number} ended below the answers that it began with: {now:.2f} against "
+        f"{before:.2f} on all candidates so far"
+    ]
 
 
 def _missed(place: Folder, number: int) -> float:

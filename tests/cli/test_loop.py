@@ -63,6 +63,34 @@ def test_a_run(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert not list((files / "run" / "decoder").glob("*/run-*/output"))
 
 
+def test_rounds_that_do_not_help_are_said(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Good weights to start from, and a training that does not find them again."""
+    given = [*arguments(), "-o", "run", "--json"]
+    for old, new in ((START, "am=1,lm=1,noise=0,words=0"), ("mert", "random"), ("--restarts", "--trials"), ("3", "1")):
+        given[given.index(old)] = new
+    assert loop(*given) == 0
+    shown = capfd.readouterr()
+    assert json.loads(shown.out)["chosen"] == 0
+    assert "warning: no round decodes better than the weights of the start" in shown.err
+    assert _said_truly("run", shown.err) > 0
+    assert loop(*arguments(), "-o", "good") == 0
+    said = capfd.readouterr().err
+    assert "no round decodes better" not in said
+    assert _said_truly("good", said) == 0
+
+
+def _said_truly(run: str, said: str) -> int:
+    """Rounds are called worse than the first where they are, and trainings that fell are told; how many did."""
+    rows = [json.loads(line) for line in (Path(run) / "curve.jsonl").read_text().splitlines()]
+    lines = [line for line in said.splitlines() if line.startswith(("round", "at the end"))]
+    worse = [row["heldout"] > rows[0]["heldout"] for row in rows]
+    assert worse == [", worse than round 1; " in line for line in lines]
+    fell = [row["trained_dev"] > before["dev"] for before, row in zip(rows, rows[1:], strict=False)]
+    for number, did in enumerate(fell, 1):
+        assert (f"training of round {number} ended below the answers that it began with" in said) == did
+    return sum(fell)
+
+
 def test_the_number_of_references_is_recorded(files: Path) -> None:
     more = ["dev.ref"] * 3
     given = [word for name in more for word in ("--refs", name)]
