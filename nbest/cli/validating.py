@@ -97,6 +97,12 @@ def say_worth(summary: Mapping[str, Any], known: Evidence | None, console: Conso
         return
     said, sure = words(known)
     (console.say if sure else console.warn)(said)
+    if known.equal is not None and known.p_equal is not None and (known.gain_over_equal or 0.0) < 0:
+        form = telling((known.tuned, known.equal))
+        console.warn(
+            f"equal weights are better there: {known.equal:{form}} against {known.tuned:{form}} "
+            f"(p {probability(known.p_equal)}); give more lists, or a method that holds back more (--method likelihood)"
+        )
 
 
 def words(known: Evidence) -> tuple[str, bool]:

@@ -17,8 +17,8 @@ LEVEL = 0.05
 class Evidence:
     """Scores on segments that a model was not fitted on, of its choices and of simple ones, and how sure they are.
 
-    low and high are the ends of the 95 % interval of `tuned` by bootstrap, p is of a paired permutation test against
-    the first hypotheses; segments of a group are drawn and swapped together.
+    low and high are the ends of the 95 % interval of `tuned` by bootstrap, p and p_equal are of paired permutation
+    tests against the first hypotheses and equal weights; segments of a group are drawn and swapped together.
     """
 
     how: str  # "5 folds", "held-out lists"
@@ -32,11 +32,20 @@ class Evidence:
     first: float | None = None  # forests need not tell
     p: float | None = None
     equal: float | None = None  # of equal weights, where there are features to weigh so
+    p_equal: float | None = None
 
     @property
     def gain(self) -> float | None:
         """How much better than the first hypotheses, whatever the direction of the metric."""
-        return None if self.first is None else (self.tuned - self.first) * (1.0 if self.higher_is_better else -1.0)
+        return self._over(self.first)
+
+    @property
+    def gain_over_equal(self) -> float | None:
+        """How much better than equal weights."""
+        return self._over(self.equal)
+
+    def _over(self, other: float | None) -> float | None:
+        return None if other is None else (self.tuned - other) * (1.0 if self.higher_is_better else -1.0)
 
     @property
     def verdict(self) -> str:
@@ -70,6 +79,6 @@ def evidence_of(content: Mapping[str, Any]) -> Evidence | None:
         segments=int(number_of("segments", content.get("segments"), 0.0, 2.0**53)),
         groups=int(number_of("groups", content.get("groups", 0), 0.0, 2.0**53)),
         higher_is_better=higher,
-        p=number_of("p", content["p"], 0.0, 1.0) if "p" in content else None,
         **scores,
+        **{name: number_of(name, content[name], 0.0, 1.0) for name in ("p", "p_equal") if name in content},
     )

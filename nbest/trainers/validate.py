@@ -23,6 +23,7 @@ from nbest.model.loglinear import LogLinear
 from nbest.trainers.crossfit import Crossed, crossed, crossfit
 
 _LISTS = "models are fitted in folds of lists, and these are forests: hold some out (--split 0.25)"
+_TESTED = {"first": "p", "equal": "p_equal"}
 _MOST = 5000  # units that are drawn and swapped; of more, neighbours go together
 
 
@@ -88,8 +89,8 @@ def _evidence(corpus: Corpus, chosen: Choice, how: str) -> Evidence:
         high=high,
         oracle=oracle_score(corpus),
         higher_is_better=metric.higher_is_better,
-        p=permutation(metric, drawn["first"], drawn["tuned"]).p if "first" in drawn else None,
         **scores,
+        **{key: permutation(metric, drawn[name], drawn["tuned"]).p for name, key in _TESTED.items() if name in drawn},
     )
     odd = next((name for name, value in found.content().items() if value in (np.inf, -np.inf) or value != value), None)
     if odd is not None:

@@ -83,6 +83,26 @@ def test_tuning_that_hurt_is_warned_of(run: Run, folder: Path, options: tuple[st
     assert "tuning hurt" in run("inspect", "m.json").out
 
 
+def test_equal_weights_that_are_better_are_named(run: Run, folder: Path) -> None:
+    """Three features of which each tells the same, and too few lists to learn that."""
+    rng = np.random.default_rng(5)
+    for name, first, count in (("dev.jsonl", 0, 8), ("held.jsonl", 100, 60)):
+        rows = []
+        for i in range(first, first + count):
+            worth = rng.normal(size=6)
+            known = worth[:, None] + 2.0 * rng.normal(size=(6, 8))
+            hypotheses = [
+                {"text": f"t{k}", "score": worth[k], "features": {f"f{d}": known[k, d] for d in range(8)}}
+                for k in range(6)
+            ]
+            rows.append(json.dumps({"id": f"s{i}", "hypotheses": hypotheses}))
+        Path(name).write_text("\n".join(rows) + "\n")
+    ran = run("tune", "dev.jsonl", "--metric", "external", "--method", "mert", "--heldout", "held.jsonl", "--json")
+    found = json.loads(ran.out)["evidence"]
+    assert found["equal"] > found["tuned"]
+    assert f"warning: equal weights are better there: {found['equal']:.2f} against {found['tuned']:.2f}" in ran.err
+
+
 def test_tuning_that_ended_below_the_first_hypotheses_is_never_unnoticed(run: Run, folder: Path) -> None:
     spoil("dev.jsonl", 1, 0)
     for method in ("likelihood", "mert", "risk", "random"):

@@ -42,7 +42,7 @@ CONFIDENCE = {
 }  # fmt: skip
 EVIDENCE = {
     "how": "5 folds", "segments": 60, "groups": 6, "tuned": 20.5, "low": 18.0, "high": 23.0, "oracle": 9.5,
-    "higher_is_better": False, "first": 25.0, "p": 0.01, "equal": 22.0,
+    "higher_is_better": False, "first": 25.0, "p": 0.01, "equal": 22.0, "p_equal": 0.2,
 }  # fmt: skip
 DEEP = json.loads("[" * 600 + "]" * 600)
 ODD = (

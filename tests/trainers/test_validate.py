@@ -65,6 +65,10 @@ def test_held_out_lists_tell_what_a_plain_computation_tells(groups: int) -> None
     spread = [np.sqrt(np.mean([np.var(part) for part in np.split(heldout.features[:, d], 60)])) for d in range(2)]
     equal = heldout.score(LogLinear({"known": 1 / spread[0], "noise": 1 / spread[1]}).predict(heldout))
     assert found.equal == pytest.approx(equal)
+    other = LogLinear({"known": 1 / spread[0], "noise": 1 / spread[1]}).predict(heldout)
+    both = (significance.by_group(heldout.stats[at], heldout.groups) for at in (other, model.predict(heldout)))
+    assert found.p_equal == significance.permutation(nbest.External(), *both).p
+    assert found.gain_over_equal == pytest.approx(found.tuned - equal)
     assert found.how == "held-out lists"
 
 
