@@ -17,6 +17,7 @@ from nbest.decisions import DECISIONS, needs_model
 from nbest.decisions.choose import decision_of
 from nbest.model.loglinear import LogLinear, load
 from nbest.trainers.calibrate import calibrate, right_from
+from nbest.trainers.crossfit import Crossed
 from nbest.trainers.pipeline import Pipeline
 
 _LISTS = "calibration works on lists and these are forests; tune without --calibrate"
@@ -63,11 +64,19 @@ def _decision(call: Calibrate, model: LogLinear | None, given: dict[str, str], m
 
 
 def after_tuning(
-    call: Tune, model: LogLinear, dev: Corpus, heldout: Corpus | None, *, pipeline: Pipeline, console: Console
+    call: Tune,
+    model: LogLinear,
+    dev: Corpus,
+    heldout: Corpus | None,
+    crossed: Crossed | None,
+    *,
+    pipeline: Pipeline,
+    console: Console,
 ) -> LogLinear:
-    """The model, calibrated where it is asked for, and where it costs little: on held-out lists, or if it votes."""
+    """The model, calibrated where it is asked for, and where it costs little: on held-out lists, in folds that were
+    fitted anyway, or if it votes."""
     asked = call.calibrate or call.right is not None
-    if not asked and heldout is None and model.decision.get("kind") != "vote":
+    if not asked and heldout is None and crossed is None and model.decision.get("kind") != "vote":
         return model
     if not asked and call.output.endswith(".ini"):
         return model
@@ -85,6 +94,8 @@ def after_tuning(
     try:
         if heldout is not None:
             return calibrate(model, lists, right=limit)
+        if crossed is not None:
+            return calibrate(model, lists, right=limit, trainer=crossed)
         if call.grid:
             raise CapabilityError("--calibrate with --grid needs held-out lists: --heldout LISTS or --split SHARE")
         with console.progress(f"calibrating in {FOLDS} folds") as update, console.convergence():

@@ -26,8 +26,8 @@ class Tune(
     What the model is worth is told by lists that it was not fitted on, held-out ones or folds: first, equal weights,
     tuned and oracle, with a 95 % interval and p against the first hypotheses; where tuning did not help, a warning.
 
-    How sure choices are (nbest rerank --json, --coverage, --risk) is learned on held-out lists where scores are 0 and
-    1, for decisions by vote, and with --calibrate.
+    How sure choices are (nbest rerank --json, --coverage, --risk) is learned on held-out lists or folds where scores
+    are 0 and 1, for decisions by vote, and with --calibrate.
 
     [bold]Examples[/bold]
 
@@ -71,7 +71,8 @@ class Tune(
         None, "How rerank chooses by this model (default 1best): mbr, consensus.", flags=("--decision", "-d")
     )
     calibrate: bool = parameter(
-        False, "Also learn how sure choices are, on held-out lists or in 5 folds (default: held-out lists, votes)."
+        False,
+        "Also learn how sure choices are, on held-out lists or in folds (default: where these are there, and votes).",
     )
     right: float | None = parameter(
         None, "Calibrate; the score of a segment from which on it is right, where scores are not only 0 and 1."

@@ -24,7 +24,7 @@ from nbest.cli.loading import (
 )
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
-from nbest.cli.validating import check_enough, check_validating, say_worth, validated
+from nbest.cli.validating import check_enough, check_validating, in_folds, say_worth, validated
 from nbest.corpus import split
 from nbest.corpus.contract import Corpus, signature_of
 from nbest.decisions import DECISIONS
@@ -88,10 +88,10 @@ def run(call: Tune) -> None:
     model = pipeline.finish(model, dev, heldout)
     done = time.perf_counter()
     whole = replace(pipeline, trainer=kind(**settings))
-    model = validated(
-        call, model, (corpora[0], dev, heldout), trainer.crossed_, pipeline=whole, console=console
-    )  # fmt: skip
-    model = after_tuning(call, model, corpora[0], heldout, pipeline=whole, console=console)
+    crossed = in_folds(call, trainer, corpora[0], pipeline=whole, console=console)
+    model = validated(call, model, dev, heldout, crossed, console=console)
+    lists = corpora[0] if crossed is None else dev
+    model = after_tuning(call, model, lists, heldout, crossed, pipeline=whole, console=console)
     _write(model, call.output, console, call.as_json)
     summary = _summary(call, model, dev, heldout, {"read": loaded - begin, "train": done - loaded})
     _report(summary, model, console, higher=dev.scored and dev.need_metric().higher_is_better)

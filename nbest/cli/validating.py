@@ -9,14 +9,14 @@ from typing import Any
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.cli.console import Console
 from nbest.cli.tune import Tune
-from nbest.corpus.contract import Corpus
+from nbest.corpus.contract import Corpus, need_lists
 from nbest.model.evidence import Evidence
 from nbest.model.loglinear import LogLinear
 from nbest.report import Column, Table
 from nbest.report.page import probability, telling
-from nbest.trainers.crossfit import Crossed, check_folds
+from nbest.trainers.crossfit import Crossed, check_folds, crossfit
 from nbest.trainers.pipeline import Pipeline
-from nbest.trainers.validate import held_out, left_out, validate
+from nbest.trainers.validate import FORESTS, held_out, left_out
 
 _REMEDY = "keep the first hypotheses, add features (--add), or give more lists"
 HINT = (
@@ -42,31 +42,35 @@ def check_enough(call: Tune, dev: Corpus) -> None:
     if call.validate:
         if not dev.scored:
             raise ParameterError("--validate needs a metric: give --metric, and --refs where it has any")
+        need_lists(dev, FORESTS)
         check_folds(dev, call.validate)
 
 
+def in_folds(call: Tune, trainer: Any, dev: Corpus, *, pipeline: Pipeline, console: Console) -> Crossed | None:
+    """What models chose that were fitted without each of the folds that were asked for, of all that is tuned, or of
+    those that the trainer has fitted anyway."""
+    if not call.validate:
+        return trainer.crossed_
+    with console.progress(f"validating in {call.validate} folds") as update, console.convergence():
+        return crossfit(pipeline.fit, need_lists(dev, FORESTS), folds=call.validate, progress=update)
+
+
 def validated(
-    call: Tune, model: LogLinear, sets: tuple[Corpus, Corpus, Corpus | None], crossed: Crossed | None,
-    *, pipeline: Pipeline, console: Console,
-) -> LogLinear:  # fmt: skip
-    """The model with what lists tell that it was not fitted on, where there are any: folds of the development lists,
-    as they are read and as they are trained on, or held-out ones."""
-    read, dev, heldout = sets
-    if not dev.scored:
+    call: Tune, model: LogLinear, dev: Corpus, heldout: Corpus | None, crossed: Crossed | None, *, console: Console
+) -> LogLinear:
+    """The model with what held-out lists tell, or folds of the development lists, where there are any."""
+    if not dev.scored or (heldout is None and crossed is None):
         return model
     try:
-        if call.validate:
-            with console.progress(f"validating in {call.validate} folds") as update, console.convergence():
-                return validate(model, read, trainer=pipeline, folds=call.validate, progress=update)
         if heldout is not None:
-            return replace(model, evidence=held_out(model, heldout).content())
-        if crossed is not None:
-            return replace(model, evidence=left_out(crossed, dev, model.decision).content())
+            found = held_out(model, heldout)
+        else:
+            assert crossed is not None
+            found = left_out(crossed, dev, None if call.validate else model.decision)
     except CapabilityError as error:
-        if call.validate:
-            raise
         console.say(f"not validated: {error}")
-    return model
+        return model
+    return replace(model, evidence=found.content())
 
 
 def scores_table(summary: Mapping[str, Any], known: Evidence | None) -> Table:

@@ -20,7 +20,7 @@ from nbest.decisions.calibration import learned
 from nbest.decisions.choose import choose, decision_of
 from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
-from nbest.trainers.crossfit import crossfit
+from nbest.trainers.crossfit import Crossed, crossed, crossfit
 
 LEAST = 20
 """Segments that calibration needs."""
@@ -46,7 +46,8 @@ def calibrate(
 
     The lists have statistics of a metric, and the model was not fitted on them; with the `trainer` (or `Pipeline`) that
     fitted it, they are those it was fitted on: models are fitted anew without each of `folds` parts, whole groups
-    together, and choose of it. Without a model, votes of hypotheses with the same answer are calibrated.
+    together, and choose of it; such models may also be given (`Crossed`). Without a model, votes of hypotheses with the
+    same answer are calibrated.
     `right` says which score of a segment by the metric is right: at least this, or at most where lower is better; where
     scores are 0 and 1, or 0 and 100, it is known.
     """
@@ -60,9 +61,11 @@ def calibrate(
         chosen, raw = choices(model, lists, found)
         how = "held-out lists"
     else:
-        fit = _fitting(trainer, found)
-        crossed = crossfit(fit, lists, folds=folds, seed=seed, progress=progress)
-        chosen, raw, how = crossed.chosen, crossed.probability, f"{folds} folds"
+        if isinstance(trainer, Crossed):
+            left = crossed(trainer.models, lists, trainer.fold, found)
+        else:
+            left = crossfit(_fitting(trainer, found), lists, folds=folds, seed=seed, progress=progress)
+        chosen, raw, how = left.chosen, left.probability, f"{len(left.models)} folds"
     rule = rule_of(lists) or ("" if model is None else model.answer)
     known = confidence_from(lists, chosen, raw, decision=found, limit=limit, how=how, answer=rule, seed=seed)
     base = model or LogLinear({}, metric=signature_of(lists))

@@ -22,7 +22,8 @@ from nbest.model.evidence import Evidence
 from nbest.model.loglinear import LogLinear
 from nbest.trainers.crossfit import Crossed, crossed, crossfit
 
-_LISTS = "models are fitted in folds of lists, and these are forests: hold some out (--split 0.25)"
+FORESTS = "models are fitted in folds of lists, and these are forests: hold some out (--split 0.25)"
+"""Why forests are not validated in folds."""
 _TESTED = {"first": "p", "equal": "p_equal"}
 _MOST = 5000  # units that are drawn and swapped; of more, neighbours go together
 
@@ -49,7 +50,7 @@ def validate(
     need_corpus("validate", "corpus", corpus)
     if trainer is None:
         return replace(model, evidence=held_out(model, corpus).content())
-    lists = need_lists(corpus, _LISTS)
+    lists = need_lists(corpus, FORESTS)
     found = crossfit(trainer.fit, lists, folds=folds, seed=seed, progress=progress)
     return replace(model, evidence=left_out(found, lists).content())
 
@@ -63,7 +64,7 @@ def held_out(model: LogLinear, corpus: Corpus) -> Evidence:
 def left_out(found: Crossed, corpus: Corpus, decision: Mapping[str, Any] | None = None) -> Evidence:
     """What models tell that were fitted in folds, each on the lists left out; by this decision, if one is said and it
     is not theirs."""
-    lists = need_lists(corpus, _LISTS)
+    lists = need_lists(corpus, FORESTS)
     if decision is not None and any(model is not None and model.decision != decision for model in found.models):
         found = crossed(found.models, lists, found.fold, decision or {"kind": "1best"})
     return _evidence(lists, Choice(lists, found.chosen), f"{len(found.models)} folds")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import nbest
 from tests.cli.conftest import Run
+from tests.trainers.test_calibrate import voters
 
 TUNE = ("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "likelihood")
 
@@ -45,6 +47,21 @@ def test_folds_of_all_that_is_tuned(run: Run, folder: Path) -> None:
     pipeline = nbest.Pipeline(trainer=nbest.MaxLikelihood(), add="length,ngrams:order=1:minimum=2")
     wanted = nbest.validate(nbest.LogLinear({}), dev, trainer=pipeline, folds=3).validation
     assert json.loads(ran.out)["evidence"]["tuned"] == pytest.approx(wanted.tuned)
+
+
+def test_folds_calibrate_as_well(run: Run, folder: Path) -> None:
+    """Models that were fitted without a fold tell how sure choices are, too, and are not fitted again."""
+    dev = voters(100, 3)
+    nbest.write(dev, "votes.jsonl")
+    ran = run(
+        "tune", "votes.jsonl", "--metric", "external", "--method", "likelihood", "--validate", "5", "-o", "m.json"
+    )
+    assert ran.code == 0, ran.err
+    model = nbest.load("m.json")
+    again = nbest.calibrate(replace(model, confidence={}), dev, trainer=nbest.MaxLikelihood(), folds=5)
+    assert dict(model.confidence) == dict(again.confidence)
+    assert again.confidence["how"] == model.evidence["how"] == "5 folds"
+    assert model.validation == nbest.validate(model, dev, trainer=nbest.MaxLikelihood(), folds=5).validation
 
 
 def test_scores_of_dev_alone_are_flattering(run: Run, folder: Path) -> None:
