@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nbest.base.errors import ParameterError
+from nbest.cli.adding import show_added
 from nbest.cli.compare import DENSE, SPARSE, Compare
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate
@@ -14,10 +15,9 @@ from nbest.cli.streams import put
 from nbest.corpus import split
 from nbest.evaluation.comparison import Compared, Row, compare
 from nbest.evaluation.pooling import POOLED
-from nbest.features import fit_recipes
-from nbest.features.wanted import columns, wanted
 from nbest.report import RENDERERS, Column, Table
 from nbest.report.page import probability, telling
+from nbest.trainers.adding import add_columns
 
 _NOTE = "* best on held-out data; p: paired permutation tests on test"
 
@@ -44,8 +44,10 @@ def run(call: Compare) -> None:
             sets[name] = how.measured(read_lists(source_of(call, lists, references), console))
     whole = sets["dev"]
     tuned = whole if "held-out" in sets else split(whole, 1.0 - call.split, call.seed)[0]
-    added = fit_recipes(tuned, wanted(call.add))  # held-out segments must not shape the features
-    sets = {name: columns(corpus, added, call.only, call.drop) for name, corpus in sets.items()}
+    # held-out segments must not shape the features
+    made = add_columns(call.add, [tuned, *sets.values()], only=call.only, drop=call.drop)
+    show_added(console, made.added)
+    sets = dict(zip(sets, made.sets[1:], strict=True))
     warn_of_labels(console, sets["dev"])
     for name, other in (("test", "dev"), ("test", "held-out"), ("held-out", "dev")):
         if name in sets and other in sets:

@@ -14,18 +14,19 @@ from nbest.base.errors import ParameterError, look_up
 from nbest.base.parameters import parameter
 from nbest.cli import commands as c
 from nbest.cli import further
+from nbest.cli.adding import show_added
 from nbest.cli.console import Console
 from nbest.cli.loading import Measure, files_of_options, measure, read_corpus, read_lists, source_of
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest, split
-from nbest.features import fit_recipes
-from nbest.features.wanted import columns, files_of, wanted
+from nbest.features.wanted import files_of
 from nbest.forests.derivations import as_forests
 from nbest.model.loglinear import LogLinear, load
 from nbest.studies import STUDIES
 from nbest.studies.base import Study, paths_of
 from nbest.studies.keywords import FurtherSettings, Given, StudyLists
 from nbest.trainers import TRAINERS
+from nbest.trainers.adding import add_columns
 
 _WORDS = (str, int, float, bool)  # types that the command line has, too
 
@@ -219,8 +220,9 @@ class _Call:
         if held_out is not None:
             sets = self._with_held_out(sets[0], required=held_out.default is inspect.Parameter.empty)
         if isinstance(first.how, StudyLists) and first.how.add:
-            added = fit_recipes(sets[0], wanted(self.options.add))
-            sets = [columns(corpus, added, None, None) for corpus in sets]
+            made = add_columns(self.options.add, sets)
+            show_added(self.console, made.added)
+            sets = list(made.sets)
         return dict(zip((first.name, "heldout"), sets, strict=False))
 
     def _with_held_out(self, dev: NBest, *, required: bool) -> list[NBest]:

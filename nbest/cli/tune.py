@@ -39,6 +39,8 @@ class Tune(
 
       nbest tune dev.jsonl --metric external --column comet --add length -o model.json
 
+      nbest tune dev.jsonl --metric wer --add auto -o model.json
+
       nbest tune train.jsonl --metric cer --add ngrams --method boosting --grid penalty=0,1e-4 --heldout dev.jsonl
 
       nbest tune dev.jsonl --metric exact --answer last-number -o model.json
@@ -63,7 +65,7 @@ class Tune(
     validate: int = parameter(
         0, "Also fit without each of so many folds, and score these: any method, honestly.", least=0
     )
-    add: str | None = parameter(None, "Features to add: length, frequency, ...")
+    add: str | None = parameter(None, "Features to add: length, frequency, ...; auto: what cross-validation supports.")
     grid: list[str] | None = parameter(None, "Try settings on held-out lists: NAME=VALUE,VALUE; repeatable.")
     only: str | None = parameter(None, "Tune only these features: NAME,NAME.", flags=("--features",))
     drop: str | None = parameter(None, "Leave these features out: NAME,NAME.")

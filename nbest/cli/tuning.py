@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nbest.base.errors import CapabilityError, ParameterError, look_up
+from nbest.cli.adding import show_added
 from nbest.cli.calibrating import after_tuning, check_calibrating
 from nbest.cli.console import Console, print_json
 from nbest.cli.deciding import say_alone
@@ -71,9 +72,10 @@ def run(call: Tune) -> None:
     if call.split:
         corpora = list(split(corpora[0], 1.0 - call.split, call.split_seed))
     pipeline = Pipeline(trainer=kind, add=call.add, only=call.only, drop=call.drop, decision=call.decision)
-    with console.convergence():
+    with console.progress("adding features") as pipeline.progress, console.convergence():
         dev, *held = pipeline.prepare(*corpora)
-    heldout = held[0] if held else None
+    heldout, pipeline.progress = held[0] if held else None, None
+    show_added(console, pipeline.added_)
     check_enough(call, dev)
     if dev.scored:
         warn_of_labels(console, dev)
@@ -181,6 +183,7 @@ def _summary(
         **_about(dev),
         **model.scores_,
         **({} if heldout is None else {"heldout_segments": len(heldout)}),
+        **({"added": model.trainer["added"]} if "added" in model.trainer else {}),
         **({} if model.validation is None else {"evidence": {**model.evidence, "verdict": model.validation.verdict}}),
         **({} if model.calibration is None else {"confidence": model.calibration.summary()}),
         "seconds": {key: round(value, 3) for key, value in seconds.items()},

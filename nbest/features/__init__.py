@@ -129,17 +129,20 @@ def fit_recipes(corpus: Corpus, wanted: Iterable[Mapping[str, Any]]) -> tuple[di
     """Recipes for this corpus from what is wanted: kinds of `FITTED` are fitted, after the recipes before them."""
     need_corpus("fit_recipes", "corpus", corpus)
     recipes: list[dict[str, Any]] = []
+    applied = 0  # those that nothing is fitted after need not be
     for want in wanted:
         lists = _lists(corpus)
         recipe = dict(want)
         if recipe["kind"] in FITTED:
             options = {key: value for key, value in recipe.items() if key != "kind"}
             check_options(recipe["kind"], FITTED[recipe["kind"]], options)
+            lists, applied = apply_recipes(lists, recipes[applied:]), len(recipes)
             try:
                 recipe = FITTED[recipe["kind"]](lists, **options)
             except TypeError as error:
                 raise ParameterError(f"the feature {want['kind']!r} cannot be fitted so: {error}") from None
-        corpus = apply_recipes(lists, [recipe])
+        check_recipe(recipe)
+        corpus = lists
         recipes.append(recipe)
     return tuple(recipes)
 

@@ -14,6 +14,9 @@ Names = str | Sequence[str] | None
 Wanted = str | Sequence[Mapping[str, Any]] | None
 """Features to add: as the command line has them (`length,agreement:metric=cer`), or as recipes."""
 
+AUTO = "auto"
+"""Stands for the features that left-out lists support (`nbest.trainers.adding`)."""
+
 
 def wanted(said: Wanted) -> tuple[dict[str, Any], ...]:
     """Recipes, before they are fitted, from `length,agreement` or `agreement:metric=cer,bins:bins=10:soft=true`."""
@@ -22,8 +25,19 @@ def wanted(said: Wanted) -> tuple[dict[str, Any], ...]:
     return tuple(_recipe(part) for part in (said or "").split(",") if part)
 
 
+def besides_auto(said: Wanted) -> tuple[Wanted, bool]:
+    """What is wanted besides `auto`, and whether that is."""
+    if isinstance(said, str):
+        parts = said.split(",")
+        return ",".join(part for part in parts if part != AUTO), AUTO in parts
+    recipes = [dict(each) for each in said or ()]
+    return [each for each in recipes if each != {"kind": AUTO}], {"kind": AUTO} in recipes
+
+
 def _recipe(part: str) -> dict[str, Any]:
     kind, *options = part.split(":")
+    if kind == AUTO:
+        raise ParameterError(f"'auto' has no options, got {part!r}; name the feature whose options you mean")
     look_up(FEATURES, kind, "feature")
     if not all("=" in option for option in options):
         raise ParameterError(f"options of a feature to add are NAME=VALUE, got {part!r}")
@@ -48,7 +62,7 @@ def typed(text: str) -> Any:
 
 def files_of(said: Wanted) -> list[str]:
     """The files that features to add read."""
-    return [str(each["path"]) for each in wanted(said) if "path" in each]
+    return [str(each["path"]) for each in wanted(besides_auto(said)[0]) if "path" in each]
 
 
 def columns(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,9 +11,9 @@ from nbest.compute.executors import using
 from nbest.corpus.contract import Corpus
 from nbest.decisions.choose import decision_of
 from nbest.decisions.chosen import score_of
-from nbest.features import fit_recipes
-from nbest.features.wanted import Wanted, columns, wanted
+from nbest.features.wanted import Wanted
 from nbest.model.loglinear import LogLinear
+from nbest.trainers.adding import Added, add_columns
 from nbest.trainers.trainer import executor_for
 
 _QUICK = frozenset({"1best", "best-of-majority", "vote"})  # decisions that lists are scored by once more
@@ -28,11 +28,13 @@ class Pipeline(Parameters):
     """
 
     trainer: Any = parameter(..., "what learns the weights")
-    add: Wanted = parameter(None, "features to add: length,agreement:metric=cer")
+    add: Wanted = parameter(None, "features to add: length,agreement:metric=cer; auto: what folds support")
     only: str | Sequence[str] | None = parameter(None, "the features to train on; default all")
     drop: str | Sequence[str] | None = parameter(None, "features to leave out")
     decision: str | Mapping[str, Any] | None = parameter(None, "how the model chooses: 1best, mbr, consensus, ...")
+    progress: Callable[[int, int], None] | None = parameter(None, "told how much `auto` has tried", public=False)
     recipes_: tuple[Mapping[str, Any], ...] = field(default=(), init=False, repr=False)
+    added_: Added | None = field(default=None, init=False, repr=False)
 
     def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """The recipes of added features are fitted to `corpus` alone; held-out lists must not shape them."""
@@ -42,7 +44,9 @@ class Pipeline(Parameters):
 
     def finish(self, model: LogLinear, corpus: Corpus | None = None, heldout: Corpus | None = None) -> LogLinear:
         """The model with the decision of this pipeline, and scores by it where it is quick (others stay as they are,
-        by the decision of the trainer)."""
+        by the decision of the trainer). It tells what `auto` tried."""
+        if self.added_ is not None:
+            model = replace(model, trainer={**model.trainer, "added": [each.content() for each in self.added_.tried]})
         decision = decision_of(model, self.decision)
         own = {} if decision == {"kind": "1best"} else decision
         if own == dict(model.decision):
@@ -57,7 +61,6 @@ class Pipeline(Parameters):
     def prepare(self, corpus: Corpus, *others: Any) -> tuple[Any, ...]:
         """All corpora with the columns that are trained on, the recipes being fitted to the first."""
         decision_of(LogLinear({}), self.decision)  # a wrong one is told before the work
-        self.recipes_ = fit_recipes(corpus, wanted(self.add))
-        return tuple(
-            None if each is None else columns(each, self.recipes_, self.only, self.drop) for each in (corpus, *others)
-        )
+        made = add_columns(self.add, (corpus, *others), only=self.only, drop=self.drop, progress=self.progress)
+        self.recipes_, self.added_ = made.recipes, made.added
+        return made.sets
