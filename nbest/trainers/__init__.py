@@ -4,6 +4,7 @@ Adding one is one file and one line of `TRAINERS`; `nbest.testing.check_trainer`
 """
 
 from nbest.base.registry import Registry
+from nbest.trainers.dense.auto import Auto
 from nbest.trainers.dense.cobleu import MaxCoBLEU
 from nbest.trainers.dense.likelihood import MaxLikelihood
 from nbest.trainers.dense.mert import MERT
@@ -22,6 +23,7 @@ from nbest.trainers.sparse.msr import MSR, MSR2
 TRAINERS: Registry[type] = Registry(
     "method",
     {
+        "auto": Auto,
         "boosting": Boosting,
         "cobleu": MaxCoBLEU,
         "grid": GridSearch,
@@ -51,6 +53,7 @@ __all__ = [
     "MSR2",
     "PRO",
     "TRAINERS",
+    "Auto",
     "AveragedPerceptron",
     "Boosting",
     "GridSearch",
