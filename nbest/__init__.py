@@ -19,6 +19,7 @@ from nbest.base.version import VERSION
 __version__ = VERSION
 
 _HOME = {
+    "Auto": "trainers",
     "AveragedPerceptron": "trainers",
     "BLEU": "metrics",
     "Boosting": "trainers",

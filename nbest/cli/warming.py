@@ -99,7 +99,7 @@ def _tree(k: int) -> Sentence:
 def _of_lists() -> Iterator[Step]:
     bleu, wer = "dev.nbest --refs dev.ref --metric bleu", "dev.jsonl --metric wer"
     yield f"inspect {bleu} --against test.jsonl"
-    for method in ("risk", "mert", "likelihood", "softbleu", "grid", "random"):
+    for method in ("auto", "risk", "mert", "likelihood", "softbleu", "grid", "random"):
         for what in (bleu, wer):
             yield f"tune {what} --method {method} --split 0.25 -o model.json"
     yield f"tune {bleu} --folds 2"
@@ -125,7 +125,7 @@ def _of_lists() -> Iterator[Step]:
 
 
 def _of_sparse() -> Iterator[Step]:
-    for method in (*_SPARSE, "risk", "likelihood", "softbleu"):
+    for method in (*_SPARSE, "auto", "risk", "likelihood", "softbleu"):
         yield f"tune dev.jsonl --metric wer --add ngrams:order=2 --method {method} --split 0.25 -o sparse.json"
         yield f"tune sparse.jsonl --metric bleu --method {method}"
     for method in _SPARSE:

@@ -34,6 +34,7 @@ _ROWS = 250_000  # hypotheses that are fitted in folds, at most; segments spread
 _MANY = 500  # segments from which on one partition into folds is enough
 _DRAWS = 200  # of left-out segments
 _APART = 10_000  # between the seeds of two partitions
+_EQUAL = 1e-9  # relative difference of scores that is rounding
 _SURE = 2.0  # standard errors by which what is not learned must be better, to be taken
 
 
@@ -153,7 +154,8 @@ def best_shares(problem: Problem[Any], stats: Floats, seed: int) -> Floats:
     """[fits] how often each has the best score, of units with statistics [G, fits, M] drawn with replacement."""
     drawn = problem.sign * resampled(problem.metric, stats, samples=_DRAWS, seed=seed)
     drawn = np.where(np.isnan(drawn), -np.inf, drawn)
-    best = drawn == drawn.max(axis=1, keepdims=True)
+    most = drawn.max(axis=1, keepdims=True)
+    best = drawn >= most - _EQUAL * np.abs(most)
     return np.asarray((best / best.sum(axis=1, keepdims=True)).mean(axis=0))
 
 

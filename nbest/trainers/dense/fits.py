@@ -22,13 +22,13 @@ from nbest.trainers.dense.risk import nat_per_segment
 from nbest.trainers.finishing import calibration
 from nbest.trainers.problem import Problem
 
-TEMPERATURES = (16.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.06, 0.03)
+TEMPERATURES = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.06)
 """Of risk, as `t0` of MinRisk, from hot to cool."""
-VARIANCES = (1e-4, 1e-3, 0.01, 0.1, 0.3, 1.0, 3.0, 30.0)
+VARIANCES = (0.01, 0.1, 1.0, 30.0)
 """Of likelihood around 0."""
-AROUND_BASE = (1e-3, 0.01, 0.1, 1.0)
+AROUND_BASE = (0.01, 0.1, 1.0)
 """Of likelihood around the base model."""
-SOFT = (1e-3, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, float("inf"))
+SOFT = (0.1, 1.0, 10.0)
 """Variances of the metric of expected statistics."""
 _ALPHA = 100.0  # SoftBLEU's
 _IMITATION = 10.0  # variance of the weights that make the first hypotheses likely
