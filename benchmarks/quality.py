@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--sets", default="all", help="names, or all, settling, confirming")
     add("--methods", default="all", help="names, or all, ours, peers; others are words of nbest tune --method")
     add("--sizes", default=",".join(SIZES), help=f"segments of dev (default {','.join(SIZES)})")
-    add("--draws", type=int, default=4, help="random parts of dev, and seeds (default 4)")
+    add("--draws", type=int, default=5, help="random parts of dev, and seeds (default 5)")
     add("--minutes", type=float, help="stop after the cell that is then under way")
     add("--again", action="store_true", help="do cells again that were done")
     add("--results", type=Path, default=FOLDER / "results.jsonl", help="one line a finished cell")

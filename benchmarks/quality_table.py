@@ -187,10 +187,9 @@ def picture(cells: Sequence[Against], default: str) -> Picture:
                 dots.append((method, float(np.mean(shares)), min(shares), max(shares), colour))
         if dots:
             title = "all of dev" if size == "all" else f"{size} segments of dev"
-            label = f"ahead of {default}, % of the way to the oracle"
-            panels.append(DotChart(dots, title, label, rule=0.0))
+            panels.append(DotChart(dots, title, "ahead, % of the way from first to oracle", rule=0.0))
     sets = len({cell.set for cell in cells})
-    what = f"mean and range over {sets} sets"
+    what = f"how far ahead each is on test: mean and range over {sets} sets; methods blue, peers orange"
     height = 15.0 * max((len(panel.dots) for panel in panels), default=1) + 20
     return Picture(f"Methods and peers against {default}", what, panels, columns=2, width=330, height=height)
 
