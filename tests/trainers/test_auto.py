@@ -10,6 +10,7 @@ import pytest
 import nbest
 from nbest.corpus import NBest
 from nbest.corpus.grouping import in_folds
+from nbest.features import within_scale
 from nbest.metrics.paired import resampled
 from nbest.trainers import Auto
 from nbest.trainers.dense.auto import best_shares
@@ -92,6 +93,19 @@ def test_shares_are_how_often_each_is_best() -> None:
     found = best_shares(problem, stats, 7)
     assert found == pytest.approx(wanted)
     assert found[2] == found[5] > 0
+
+
+def test_models_of_folds_are_as_sharp_as_the_model() -> None:
+    """Decisions and confidence are learned from their posteriors."""
+    corpus = lists(80, told=2.0)
+    trainer = Auto()
+    model = trainer.fit(corpus)
+    scale = within_scale(corpus)
+    sizes = [np.abs(np.array(list(each.weights.values())) * scale).sum() for each in (model, *trainer.crossed_.models)]
+    assert sizes == pytest.approx([sizes[0]] * 6)
+    assert not np.isclose(sizes[0], 1.0, rtol=0.1)
+    raw = nbest.choose(model, corpus).probability.mean()
+    assert trainer.crossed_.probability.mean() == pytest.approx(raw, abs=0.05)
 
 
 def test_history_tells_what_was_fitted_and_crossed_what_was_chosen() -> None:

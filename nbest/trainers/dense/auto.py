@@ -25,7 +25,7 @@ from nbest.optimisers.result import Result
 from nbest.trainers.crossfit import crossed
 from nbest.trainers.dense.fits import Fits, chosen_stats, in_proportion
 from nbest.trainers.dense.risk import MinRisk
-from nbest.trainers.finishing import finish
+from nbest.trainers.finishing import calibrated, finished
 from nbest.trainers.problem import Problem, prepare
 from nbest.trainers.sharpness import spread
 from nbest.trainers.trainer import Trainer
@@ -70,15 +70,27 @@ class Auto(Trainer):
         problem = prepare(corpus, "Auto", heldout, sparse=True)
         found = _Averaged(self, problem, heldout)
         weights, message = found.weights, f"averaged over {int((found.shares > 0).sum())} of {len(found.names)} fits"
+        model = _sharp(problem, weights)
         if found.folds > 1:
-            self.crossed_ = crossed([problem.model(each) for each in found.models], corpus, found.fold)
+            sharp = _size(model) / _size(problem.model(weights))  # of fold models, too, for decisions and confidence
+            self.crossed_ = crossed([problem.model(sharp * each) for each in found.models], corpus, found.fold)
             better = _unlearned(problem, self.crossed_.chosen, self.seed)
             if better is not None:
                 message, weights = f"{better[0]} are better on left-out lists", better[1]
-                self.crossed_ = crossed([problem.model(weights)] * found.folds, corpus, found.fold)
+                model = _sharp(problem, weights)
+                self.crossed_ = crossed([model] * found.folds, corpus, found.fold)
         score = problem.score(weights)
         self.result_ = Result(weights, score, "converged", message=message, history=tuple(found.history()))
-        return finish(self, problem, self.result_, heldout, calibrate=bool(weights.any()))
+        return finished(self, model, problem.corpus, heldout)
+
+
+def _sharp(problem: Problem[NBest], weights: Floats) -> LogLinear:
+    """The model of weights with a fair posterior; of no weights there is none."""
+    return calibrated(problem, weights) if weights.any() else problem.model(weights)
+
+
+def _size(model: LogLinear) -> float:
+    return sum(map(abs, model.weights.values())) or 1.0
 
 
 class _Averaged:
