@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 import nbest
 from benchmarks.quality_peers import PEERS
 from nbest.base.errors import ConvergenceWarning
@@ -17,7 +19,7 @@ from nbest.cli.further import refuse_rest, separate, take
 from nbest.cli.tune import Tune
 from nbest.decisions import first
 from nbest.decisions.choose import choose
-from nbest.model.equal import equal_weights
+from nbest.features import within_scale
 
 Chooser = Callable[[nbest.NBest], Ints]
 """Flat choices of lists, -1 of an empty one."""
@@ -93,15 +95,15 @@ class EqualWeights:
 
     def fit(self, dev: nbest.NBest, seed: int) -> Chooser:
         """Only spreads are learned."""
-        model = equal_weights(dev)
-        if model is None:
-            raise nbest.CapabilityError("equal weights need two features that differ within lists")
+        spread = within_scale(dev)
+        weights = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        model = nbest.LogLinear(dict(zip(dev.feature_names, weights.tolist(), strict=True)), dense=dev.feature_names)
         return model.predict
 
 
 _METHODS = {
-    "auto": 5.0, "risk": 1.0, "risk --folds 5": 5.0, "likelihood": 1.0, "softbleu": 1.0, "mert": 5.0, "pro": 1.0,
-    "mira": 1.0, "perceptron": 1.0, "vote": 3.0, "msr2": 1.0, "boosting": 1.0, "grid": 5.0, "random": 5.0,
+    "risk": 1.0, "risk --folds 5": 5.0, "likelihood": 1.0, "softbleu": 1.0, "mert": 5.0, "pro": 1.0, "mira": 1.0,
+    "perceptron": 1.0, "vote": 3.0, "msr2": 1.0, "boosting": 1.0, "grid": 5.0, "random": 5.0,
 }  # fmt: skip
 """How long each takes, roughly."""
 

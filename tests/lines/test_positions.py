@@ -93,7 +93,8 @@ def test_whole_climbs_are_sent_where_lists_are_one_shard():
     corpus = long_lists()
     executor = Counting(2)
     climbed(corpus, executor, restarts=6, hops=3, elite=4)
-    assert executor.passes == 1 + 6 + 4 * 3 + 1  # for the lists, each start, each hop, and the score of the end
+    # for the covariance, the lists, each start, each hop, and the score of the end
+    assert executor.passes == 2 + 6 + 4 * 3 + 1
     assert sum(isinstance(held, Climber) for held in executor.kept.values()) == 2  # a copy for each worker
     assert max(executor.sent) + max(executor.back) < len(corpus.stats)
 

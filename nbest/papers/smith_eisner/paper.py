@@ -45,7 +45,7 @@ class ListMethod:
 
 def _minimum_error(restarts: int, segments: int) -> MERT:
     """The paper's: coordinate searches from random points, the one that gains most is moved along."""
-    return MERT(restarts=restarts, hops=0, ascent="best")
+    return MERT(restarts=restarts, hops=0, ascent="best", axes="features")
 
 
 def _annealed(temperature: float, segments: int) -> MinRisk:

@@ -20,6 +20,8 @@ from nbest.lines.search import Lines, Scores
 if TYPE_CHECKING:
     from nbest.trainers.dense.mert import MERT
 
+_HOP = 0.2  # size of a perturbation, in units of the weights
+
 
 @dataclass
 class Point:
@@ -43,19 +45,27 @@ class Chain:
 class Climber(HeldShard):
     """What climbs know: the lines of a corpus, and what MERT is told of its features, in units of unit spread.
 
+    Weights are those of U features, then of K combinations of them.
+
     Held: a worker in another process climbs from one start after the other with the lines that it was sent once.
     """
 
     lines: Lines
     trainer: MERT  # its settings
-    given: Floats  # [U] weights of `start`
-    free: Bools  # [U] not frozen
-    signs: Floats  # [U] 1 and -1 where bounded, else 0
+    given: Floats  # [U + K] weights of `start`
+    free: Bools  # [U + K] not frozen
+    signs: Floats  # [U + K] 1 and -1 where bounded, else 0
+    combined: Floats  # [U, K] what a combination has of each feature
 
     def allowed(self, weights: Floats) -> Floats:
         """Signs as bounded, frozen weights as given."""
         bounded = np.where(self.signs != 0, self.signs * np.abs(weights), weights)
         return np.where(self.free, bounded, self.given)
+
+    def folded(self, weights: Floats) -> Floats:
+        """[U + K] the same scores by weights of features alone."""
+        own = weights[: len(self.combined)] + self.combined @ weights[len(self.combined) :]
+        return np.append(own, np.zeros(self.combined.shape[1]))
 
     def lanes(self, most: int) -> list[Climber]:
         """Copies of its own for workers in other processes, each as often as its worker has threads.
@@ -84,7 +94,7 @@ def from_start(chain: Chain, climber: Climber) -> Chain:
 def by_a_hop(chain: Chain, climber: Climber) -> Chain:
     """Perturb and climb again, keeping what is better: a step of iterated local search."""
     own, point, random = _Climb(climber), chain.point, chain.random or generator(*chain.stream)
-    size = 0.05 * np.abs(point.weights).mean() or 0.05
+    size = _HOP * np.abs(point.weights).mean() or _HOP
     moved = climber.allowed(point.weights + size * random.normal(size=len(point.weights)))
     other = own.climb(Point(moved, -np.inf), random, goal=point.value)
     best = other if other.value > point.value else point
