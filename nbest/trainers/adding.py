@@ -32,6 +32,7 @@ _HYPOTHESES = 1 << 15  # that the choice is made on, at most
 _SHORTEST = 10  # hypotheses that are kept of a list, at least
 _FEWEST = 20  # segments, or groups, that can tell anything
 _FOLDS = 5
+_REPEATS = 2  # other folds, so that less depends on which
 _TEMPERATURES = (0.1, 0.5, 1.0)  # of soft targets, tried on the features that are there
 _SHARE = 0.4  # of the entropy of lists without a preference: how sharp posteriors are compared
 _SAMPLES = 2000  # of the permutation test
@@ -98,11 +99,11 @@ def choose_features(corpus: Corpus, *, seed: int = 1, progress: Progress = None)
     """The features of `CANDIDATES` that make choices of left-out lists better beyond noise, one after the other.
 
     Quick models (`fit_targets`) are fitted without each of 5 folds, whole groups together, with and without the columns
-    of a feature, and choose of the lists that were left out. The feature that gives most to the expected metric is kept
-    if a paired permutation test says so (p <= 0.05 / number of features) and 1-best choices are better, too; then the
-    others are tried beside it. Expected metrics are compared at equal entropy, as a feature may sharpen posteriors
-    without changing what is best. All this on at most 32,768 hypotheses: evenly spread segments, and of each list
-    evenly spread places. Sparse features are left aside. Lists without any features get `rank`.
+    of a feature, and choose of the lists that were left out; twice, by different folds. The feature that gives most to
+    the expected metric is kept if a paired permutation test says so (p <= 0.05 / number of features) and 1-best choices
+    are better, too; then the others are tried beside it. Expected metrics are compared at equal entropy, as a feature
+    may sharpen posteriors without changing what is best. All this on at most 32,768 hypotheses: evenly spread segments,
+    and of each list evenly spread places. Sparse features are left aside. Lists without any features get `rank`.
     """
     lists = need_lists(corpus, "--add auto tries features of whole texts, which edges of a forest do not have")
     if not lists.scored:
@@ -122,7 +123,7 @@ def choose_features(corpus: Corpus, *, seed: int = 1, progress: Progress = None)
     told = {each.kind: each for each in (*offers, *tried) if isinstance(each, Tried)}
     recipes = fit_recipes(lists, [*first, *(each.want for each in kept)])
     where = f"{len(small)} segments with {small.hypotheses} hypotheses"
-    return Added(recipes, tuple(told[kind] for kind in CANDIDATES), f"tried in {_FOLDS} folds of {where}")
+    return Added(recipes, tuple(told[kind] for kind in CANDIDATES), f"tried in {_REPEATS} x {_FOLDS} folds of {where}")
 
 
 def _thinned(lists: NBest) -> NBest:
@@ -189,12 +190,12 @@ class _LeftOut:
     """Lists with what quick models of folds chose of them, by some columns."""
 
     lists: NBest
-    fold: Ints  # [N]
+    folds: tuple[Ints, ...]  # [N] the fold of each segment, in each repetition
     counts: Floats  # [N] 1 where hypotheses differ in loss, else 0
     targets: Floats  # [H]
     columns: Floats  # [H, D]
-    weights: tuple[Floats, ...] = ()  # of each fold
-    chosen: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # [N, M] statistics of 1-best choices
+    weights: Floats = field(default_factory=lambda: np.zeros(0))  # of the last model
+    chosen: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # [N, M] mean statistics of 1-best choices
     expected: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # [N, M] under posteriors of equal entropy
 
     @classmethod
@@ -202,10 +203,8 @@ class _LeftOut:
         """With the features that the lists have, and the temperature of targets that suits them best."""
         losses, offsets = lists.losses(), lists.offsets
         differ = segments.maxima(losses, offsets) + segments.maxima(-losses, offsets) > 1e-12
-        plain = cls(
-            lists, in_folds(lists, _FOLDS, seed), differ.astype(np.float64), losses,
-            _measured(lists, lists.feature_names),
-        )  # fmt: skip
+        folds = tuple(in_folds(lists, _FOLDS, seed + number) for number in range(_REPEATS))
+        plain = cls(lists, folds, differ.astype(np.float64), losses, _measured(lists, lists.feature_names))
         made = [replace(plain, targets=soft_targets(losses, offsets, t)).fitted() for t in _TEMPERATURES]
         return max(made, key=lambda each: each.goodness(each.expected))
 
@@ -214,22 +213,22 @@ class _LeftOut:
         return replace(self, columns=np.concatenate([self.columns, columns], axis=1)).fitted()
 
     def fitted(self) -> _LeftOut:
-        """Models without each fold, and what they choose of it."""
+        """Models without each fold, and what they choose of it, on average over repetitions."""
         offsets, (stats, _) = self.lists.offsets, self.lists.need_stats()
-        scores, width = np.zeros(len(self.columns)), self.columns.shape[1]
-        weights = []
-        for number in range(_FOLDS):
-            start = np.zeros(width)
-            if self.weights:
-                start[: len(self.weights[number])] = self.weights[number]
-            counts = self.counts * (self.fold != number)
-            weights.append(fit_targets(self.columns, offsets, self.targets, counts, start=start))
-            out = np.repeat(self.fold == number, self.lists.lengths)
-            scores[out] = self.columns[out] @ weights[-1]
-        best = segments.argmax(scores, offsets)
-        chosen = np.where((best >= 0)[:, None], stats[best], 0.0)
-        expected = segments.sums(_sharpened(scores, offsets)[:, None] * stats, offsets)
-        return replace(self, weights=tuple(weights), chosen=chosen, expected=expected)
+        weights: Floats = np.zeros(self.columns.shape[1])
+        weights[: len(self.weights)] = self.weights
+        chosen, expected = np.zeros((2, len(self.lists), stats.shape[1]))
+        for fold in self.folds:
+            scores = np.zeros(len(self.columns))
+            for number in range(_FOLDS):
+                counts = self.counts * (fold != number)
+                weights = fit_targets(self.columns, offsets, self.targets, counts, start=weights)
+                out = np.repeat(fold == number, self.lists.lengths)
+                scores[out] = self.columns[out] @ weights
+            best = segments.argmax(scores, offsets)
+            chosen += np.where((best >= 0)[:, None], stats[best], 0.0) / len(self.folds)
+            expected += segments.sums(_sharpened(scores, offsets)[:, None] * stats, offsets) / len(self.folds)
+        return replace(self, weights=weights, chosen=chosen, expected=expected)
 
     def goodness(self, stats: Floats) -> float:
         """The metric of statistics [N, M], larger is better."""

@@ -10,7 +10,7 @@ TUNE = ("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method",
 def test_tune_tells_what_was_tried(run: Run, folder) -> None:
     ran = run(*TUNE, "--add", "auto", "--json", "-o", "m.json")
     assert ran.code == 0, ran.err
-    assert "--add auto: tried in 5 folds of" in ran.err
+    assert "--add auto: tried in 2 x 5 folds of" in ran.err
     tried = {each["feature"]: each for each in json.loads(ran.out)["added"]}
     assert list(tried) == ["length", "frequency", "rank", "agreement", "posterior", "standardised", "places"]
     assert all(name in ran.err for name in tried)

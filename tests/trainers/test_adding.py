@@ -162,7 +162,7 @@ def test_groups_stay_together_in_folds():
     dev = wordy(1)
     grouped = replace(dev, groups=tuple(str(i // 4) for i in range(len(dev))))
     trial = adding._LeftOut.of(grouped, 1)
-    assert all(len(set(trial.fold[i : i + 4])) == 1 for i in range(0, len(dev), 4))
+    assert all(len(set(fold[i : i + 4])) == 1 for fold in trial.folds for i in range(0, len(dev), 4))
 
 
 # what lists allow ------------------------------------------------------------------------------------------
