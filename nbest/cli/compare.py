@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nbest.base.parameters import parameter
 from nbest.cli import commands as c
 
-DENSE, SPARSE = "risk,mert,likelihood,grid,random", "risk,likelihood,mira,boosting,msr2"
+DENSE, SPARSE = "auto,risk,mert,likelihood,grid,random", "auto,risk,likelihood,mira,boosting,msr2"
 
 
 @dataclass(frozen=True, kw_only=True)

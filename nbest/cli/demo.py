@@ -35,7 +35,7 @@ class Demo(c.ThreadsOption, c.Quiet, c.AsJson):
             f"up to {tune.lengths.max()} candidates each, with the features {', '.join(tune.feature_names)}"
         )
         with console.progress("tuning") as update, console.convergence():
-            methods = ["risk", "mert", "likelihood", "softbleu", "grid", "random"]
+            methods = ["auto", "risk", "mert", "likelihood", "softbleu", "grid", "random"]
             table = compare(tune, test, methods, heldout=heldout, progress=update)
         show(table, console, self.as_json)
         if self.as_json:

@@ -41,7 +41,7 @@ class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.FormatOption, c.E
     decoder: str = parameter(..., "Command with {weights}, {input}, {output}, {k}; or a system's directory.")
     output: str = parameter(..., "Directory of the run.", flags=("--output", "-o"))
     method: str = parameter(
-        "risk", "risk, mert, likelihood, pro, mira, ...: see docs/methods.md.", flags=("--method", "-M")
+        "auto", "auto, risk, mert, likelihood, pro, mira, ...: see docs/methods.md.", flags=("--method", "-M")
     )
     resume: bool = parameter(False, "Go on with a run that was stopped.")
     start: str | None = parameter(

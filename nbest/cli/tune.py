@@ -17,10 +17,11 @@ class Tune(
     mert, and risk and cobleu for BLEU, train on all derivations of a forest (lattices, hypergraphs); other methods and
     metrics on its best strings, more of them as the weights change.
 
-    Held-out lists (--heldout, --split) or folds (--folds 5) also choose where minimum risk stops, against overfitting.
+    The default, auto, fits the lists in many ways, and averages the fits by how often each is the best on lists left
+    out of it, in folds or held out (--heldout, --split): it needs no settings, from 20 segments on.
     Further options are those of the method (--folds 5, --restarts 20, --seed 1, --variance 0.5, --trials 500 ...) and
-    of the metric (--smooth-method floor ...); a wrong name lists the known ones. Methods: risk, mert, cobleu,
-    likelihood, vote, softbleu, grid, random; without labels weak; for many sparse features msr2, msr, boosting,
+    of the metric (--smooth-method floor ...); a wrong name lists the known ones. Methods: auto, risk, mert,
+    cobleu, likelihood, vote, softbleu, grid, random; without labels weak; for many sparse features msr2, msr, boosting,
     perceptron, mira, pro; lowdim.
 
     What the model is worth is told by lists that it was not fitted on, held-out ones or folds: first, equal weights,
@@ -56,7 +57,7 @@ class Tune(
 
     dev: list[str] = parameter(..., c.LISTS, flags=("dev",))
     method: str = parameter(
-        "risk", "risk, mert, likelihood, msr2, boosting, ...: see docs/methods.md.", flags=("--method", "-M")
+        "auto", "auto, risk, mert, likelihood, msr2, boosting, ...: see docs/methods.md.", flags=("--method", "-M")
     )
     heldout: list[str] | None = parameter(None, "Held-out lists, scored but not tuned on.")
     heldout_refs: list[str] | None = parameter(None, "Their references.")

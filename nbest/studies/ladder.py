@@ -94,7 +94,7 @@ def ladder(
     *,
     methods: Annotated[
         Sequence[str], Given("Methods of nbest tune, or METHOD/DECISION: NAME,NAME (risk/vote, risk/consensus).")
-    ] = ("risk", "likelihood", "vote"),
+    ] = ("auto", "likelihood", "vote"),
     add: Annotated[str | None, Given("Features to add before learning: agreement:metric=exact, ...")] = None,
     folds: Annotated[int, Given("Parts of the lists: each is left out once.", least=2)] = 10,
     against: Annotated[str, Given("The rung that others are tested against.")] = FIRST,

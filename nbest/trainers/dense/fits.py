@@ -43,12 +43,13 @@ class Fits:
     problem: Problem[NBest]
     spread: Floats  # [D + D'] of features over the whole corpus, the units of risk
     base: Floats  # [D + D'] weights of the base model
+    alone: str | None = None  # a feature that is also tried by itself
 
     @classmethod
-    def of(cls, problem: Problem[NBest], start: dict[str, float] | None) -> Fits:
+    def of(cls, problem: Problem[NBest], start: dict[str, float] | None = None, alone: str | None = None) -> Fits:
         """The base model is `start`, or the weights under which the first hypotheses are most likely."""
         base = problem.start(start) if start else _imitation(problem)
-        return cls(problem, corpus_scale(problem.corpus, problem.scale), base)
+        return cls(problem, corpus_scale(problem.corpus, problem.scale), base, alone)
 
     @property
     def smooth(self) -> bool:
@@ -60,9 +61,10 @@ class Fits:
         """What each fit is."""
         plain = [f"likelihood, variance {v:g}" for v in VARIANCES]
         plain += ["base model", *(f"likelihood around the base model, variance {v:g}" for v in AROUND_BASE)]
-        if not self.smooth:
-            return plain
-        return [*plain, *(f"risk, t {t:g}" for t in TEMPERATURES), *(f"soft metric, variance {v:g}" for v in SOFT)]
+        if self.smooth:
+            plain += [f"risk, t {t:g}" for t in TEMPERATURES] + [f"soft metric, variance {v:g}" for v in SOFT]
+        plain += [] if self.alone is None else [f"{self.alone} alone"]
+        return plain if self.alone is None else [f"votes: {name}" for name in plain]
 
     def on(self, rows: Ints) -> Floats:
         """[fits, D + D'] weights fitted to these segments, in units of the problem, their sizes adding up to 1."""
@@ -72,6 +74,8 @@ class Fits:
             other = replace(part, scale=self.spread)
             units = np.divide(part.scale, self.spread, out=np.zeros_like(part.scale), where=self.spread > 0)
             found += [units * each for each in (*_cooled(other), *_softened(other))]
+        if self.alone is not None:
+            found.append(part.start({self.alone: 1.0}))
         return in_proportion(np.array(found))
 
     def _likely(self, part: Problem[NBest]) -> Iterator[Floats]:
