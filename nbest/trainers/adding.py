@@ -29,7 +29,7 @@ LEVEL = 0.05
 """How probably any of useless features is kept, at most."""
 
 _HYPOTHESES = 1 << 15  # that the choice is made on, at most
-_SHORTEST = 10  # hypotheses that are kept of a list, at least
+_SHORTEST, _LONGEST = 10, 64  # hypotheses that are kept of a list, at least and at most
 _FEWEST = 20  # segments, or groups, that can tell anything
 _FOLDS = 5
 _REPEATS = 2  # other folds, so that less depends on which
@@ -103,7 +103,7 @@ def choose_features(corpus: Corpus, *, seed: int = 1, progress: Progress = None)
     the expected metric is kept if a paired permutation test says so (p <= 0.05 / number of features) and 1-best choices
     are better, too; then the others are tried beside it. Expected metrics are compared at equal entropy, as a feature
     may sharpen posteriors without changing what is best. All this on at most 32,768 hypotheses: evenly spread segments,
-    and of each list evenly spread places. Sparse features are left aside. Lists without any features get `rank`.
+    and of each list evenly spread places, 64 at most. Sparse features are left aside. Lists without any get `rank`.
     """
     lists = need_lists(corpus, "--add auto tries features of whole texts, which edges of a forest do not have")
     if not lists.scored:
@@ -127,13 +127,13 @@ def choose_features(corpus: Corpus, *, seed: int = 1, progress: Progress = None)
 
 
 def _thinned(lists: NBest) -> NBest:
-    """Evenly spread segments, and evenly spread places of each list, so that there are at most `_HYPOTHESES`."""
+    """Evenly spread segments, and evenly spread places of each list, so that there are few enough hypotheses."""
     most = _HYPOTHESES // _SHORTEST
     if len(lists) > most:
         lists = lists.select(np.linspace(0, len(lists) - 1, most).astype(np.int64))
     size = np.repeat(np.maximum(lists.lengths, 1), lists.lengths)
     place = np.arange(lists.hypotheses) - np.repeat(lists.offsets[:-1], lists.lengths)
-    some = np.minimum(size, max(_SHORTEST, _HYPOTHESES // max(len(lists), 1)))
+    some = np.minimum(size, min(max(_SHORTEST, _HYPOTHESES // max(len(lists), 1)), _LONGEST))
     kept = (place == 0) | (place * some // size != (place - 1) * some // size)
     return lists if kept.all() else lists.keep(kept)
 

@@ -232,6 +232,8 @@ def test_large_lists_are_thinned(monkeypatch):
     assert list(small.lengths) == [min(n, most) for n in dev.lengths]
     firsts = [dev.offsets[i] for i in range(30) if dev.lengths[i]]
     assert [small.texts[small.offsets[i]] for i in range(30) if dev.lengths[i]] == [dev.texts[h] for h in firsts]
+    monkeypatch.setattr(adding, "_LONGEST", 11)
+    assert max(adding._thinned(dev).lengths) == 11
     many = adding._thinned(toy_lists(segments_=100))
     assert len(many) == 400 // adding._SHORTEST
 
