@@ -47,10 +47,12 @@ def test_every_method_tunes(run: Run, folder: Path, method: str) -> None:
     assert summary["oracle"] <= summary["dev"] < summary["first"]
 
 
-def test_minimum_risk_is_the_default(run: Run) -> None:
+def test_auto_is_the_default(run: Run) -> None:
     ran = run("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--folds", "3", "--json")
     assert ran.code == 0, ran.err
-    assert json.loads(ran.out)["method"] == "risk"
+    found = json.loads(ran.out)
+    assert found["method"] == "auto"
+    assert found["evidence"]["how"] == "3 folds"
 
 
 def test_tune_is_the_same_for_any_number_of_threads(run: Run, folder: Path) -> None:
@@ -197,7 +199,9 @@ def test_compare_reports_every_method_once(run: Run) -> None:
     )  # fmt: skip
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
-    assert [row["name"] for row in found["rows"]] == ["first hypothesis", "likelihood", "random", "oracle"]
+    assert [row["name"] for row in found["rows"]] == [
+        "first hypothesis", "equal weights", "likelihood", "random", "oracle",
+    ]  # fmt: skip
     assert found["best"] in ("likelihood", "random")
     assert "warning" not in ran.err
 
