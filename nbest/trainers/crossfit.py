@@ -23,10 +23,19 @@ Fit = Callable[[NBest], LogLinear | None]
 class Crossed:
     """What models chose of lists that they were not fitted on."""
 
-    chosen: Ints  # [N] flat indices; -1 where a list is empty
+    chosen: Ints  # [N] flat indices; -1 where a list is empty, or of no fold
     probability: Floats  # [N] of the answer that is chosen, not calibrated; 0 where lists have no texts
-    fold: Ints  # [N] by which of the models
+    fold: Ints  # [N] by which of the models; -1: by none, where some of very many lists are fitted in folds
     models: tuple[LogLinear | None, ...]
+
+    def of_folds(self, lists: NBest) -> tuple[Crossed, NBest]:
+        """Without lists that are in no fold."""
+        rows = np.flatnonzero(self.fold >= 0)
+        if len(rows) == len(lists):
+            return self, lists
+        part = lists.select(rows)
+        chosen = np.where(self.chosen[rows] >= 0, self.chosen[rows] - lists.offsets[rows] + part.offsets[:-1], -1)
+        return Crossed(chosen, self.probability[rows], self.fold[rows], self.models), part
 
 
 def crossfit(

@@ -64,7 +64,7 @@ def held_out(model: LogLinear, corpus: Corpus) -> Evidence:
 def left_out(found: Crossed, corpus: Corpus, decision: Mapping[str, Any] | None = None) -> Evidence:
     """What models tell that were fitted in folds, each on the lists left out; by this decision, if one is said and it
     is not theirs."""
-    lists = need_lists(corpus, FORESTS)
+    found, lists = found.of_folds(need_lists(corpus, FORESTS))
     if decision is not None and any(model is not None and model.decision != decision for model in found.models):
         found = crossed(found.models, lists, found.fold, decision or {"kind": "1best"})
     return _evidence(lists, Choice(lists, found.chosen), f"{len(found.models)} folds")

@@ -16,6 +16,7 @@ from nbest.trainers import Auto
 from nbest.trainers.dense.averaged import best_shares
 from nbest.trainers.dense.fits import Fits, chosen_stats, in_proportion
 from nbest.trainers.problem import Problem, prepare
+from nbest.trainers.validate import left_out
 from tests.trainers.test_validate import lists
 
 
@@ -240,5 +241,8 @@ def test_of_many_lists_some_are_fitted_in_folds(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("nbest.trainers.dense.averaged._ROWS", 200)
     corpus, trainer = lists(100, told=3.0), Auto()
     model = trainer.fit(corpus)
-    assert len(trainer.crossed_.chosen) == 100
+    rows = np.flatnonzero(trainer.crossed_.fold >= 0)
+    assert len(rows) == 40
+    assert (trainer.crossed_.chosen >= 0).tolist() == (trainer.crossed_.fold >= 0).tolist()
+    assert left_out(trainer.crossed_, corpus).segments == 40
     assert corpus.score(model.predict(corpus)) > 0.9 * corpus.score(nbest.oracle(corpus))

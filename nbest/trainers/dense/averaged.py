@@ -38,8 +38,9 @@ class Averaged:
         self.folds = min(trainer.folds, int(units(lists).max(initial=-1)) + 1)
         repeats = trainer.repeats if len(lists) <= _MANY else 1
         self.partitions = [in_folds(lists, self.folds, trainer.seed + _APART * r) for r in range(repeats)]
-        self.fold = self.partitions[0]
         self.rows = spread(len(lists), max(1, len(lists) * _ROWS // max(lists.hypotheses, _ROWS)))
+        self.fold = np.full(len(lists), -1)
+        self.fold[self.rows] = self.partitions[0][self.rows]
         self.full, fitted = self._fitted()
         self.left_out = np.zeros((len(self.rows), len(self.names), len(problem.metric.stat_names)))
         for (which, number), (_, stats) in fitted.items():

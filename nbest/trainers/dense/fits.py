@@ -68,7 +68,7 @@ class Fits:
 
     def on(self, rows: Ints) -> Floats:
         """[fits, D + D'] weights fitted to these segments, in units of the problem, their sizes adding up to 1."""
-        part = self.problem.part(rows)
+        part = self.problem if len(rows) == len(self.problem.corpus) else self.problem.part(rows)
         found = [*self._likely(part), *self._around_base(part)]
         if self.smooth:
             other = replace(part, scale=self.spread)
