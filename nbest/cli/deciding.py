@@ -39,7 +39,7 @@ def decision_said(call: Rerank, model: LogLinear, further: dict[str, str]) -> di
         own |= take(function, further)
         refuse_rest(further, function, own=Rerank)
     given = {"gain": call.gain, "order": call.order, "gamma": call.gamma, "evidence": call.evidence}
-    given |= {"pool": call.pool, "share": call.share}
+    given |= {"pool": call.pool, "share": call.share, "among": call.among}
     for name in ("pool", "gamma"):
         if given[name] and not model.weights and takes(own["kind"], name):
             raise ParameterError(f"--{name} says how scores count: give --model FILE, or --weights NAME=VALUE")

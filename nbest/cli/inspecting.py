@@ -11,6 +11,7 @@ from nbest.cli.console import Console, number, print_json
 from nbest.cli.further import refuse_rest, separate
 from nbest.cli.inspect import Inspect
 from nbest.cli.loading import Measure, Source, answered, measure, over_blocks, read_corpus, read_lists, source_of
+from nbest.cli.settling import words as settled_words
 from nbest.cli.streams import put
 from nbest.cli.validating import words
 from nbest.corpus import NBest
@@ -20,6 +21,7 @@ from nbest.evaluation.inspection import Inspection, inspect, inspect_blocks
 from nbest.evaluation.model_inspection import ModelInspection, inspect_model, is_model
 from nbest.model.evidence import evidence_of
 from nbest.model.loglinear import load
+from nbest.model.settled import settled_of
 from nbest.report import Column, Table
 
 _TOP = 20  # strongest features shown of a model
@@ -86,6 +88,8 @@ def _print_model(found: ModelInspection, console: Console) -> None:
     if found.decision:
         options = {key: value for key, value in found.decision.items() if key != "kind"}
         put(f"chooses by {found.decision['kind']}{_settings(options)}")
+    if tried := settled_of(found.settled):
+        put(settled_words(tried, found.decision))
     if known := evidence_of(found.evidence):
         put(words(known)[0])
     if found.confidence:

@@ -80,6 +80,9 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
     )
     evidence: int | None = parameter(None, "Most probable hypotheses mbr measures against (default 100).", least=1)
     order: int | None = parameter(None, "Longest n-grams of consensus (default 4); 1 is word counts.", least=1)
+    among: int | None = parameter(
+        None, "mbr and consensus choose among the best-scored so many hypotheses (default: all).", least=1
+    )
     k: int = parameter(1000, "From a forest: mbr and consensus choose among its k best strings.", least=1)
     abstain_below: float | None = parameter(
         None, "Give no answer where the confidence is below this.", least=0.0, most=1.0

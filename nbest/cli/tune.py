@@ -27,6 +27,9 @@ class Tune(
     What the model is worth is told by lists that it was not fitted on, held-out ones or folds: first, equal weights,
     tuned and oracle, with a 95 % interval and p against the first hypotheses; where tuning did not help, a warning.
 
+    How the model chooses is settled on held-out lists, or in the folds of a method that has them: 1-best, unless
+    minimum Bayes risk, consensus or (of lists with answers) a vote is better beyond chance; --decision says it instead.
+
     How sure choices are (nbest rerank --json, --coverage, --risk) is learned on held-out lists or folds where scores
     are 0 and 1, for decisions by vote, and with --calibrate.
 
@@ -70,8 +73,10 @@ class Tune(
     grid: list[str] | None = parameter(None, "Try settings on held-out lists: NAME=VALUE,VALUE; repeatable.")
     only: str | None = parameter(None, "Tune only these features: NAME,NAME.", flags=("--features",))
     drop: str | None = parameter(None, "Leave these features out: NAME,NAME.")
-    decision: str | None = parameter(
-        None, "How rerank chooses by this model (default 1best): mbr, consensus.", flags=("--decision", "-d")
+    decision: str = parameter(
+        "auto",
+        "How rerank chooses by this model: 1best, mbr, consensus, ...; auto: settled on held-out lists or in folds.",
+        flags=("--decision", "-d"),
     )
     calibrate: bool = parameter(
         False,

@@ -23,21 +23,22 @@ from nbest.cli.loading import (
     warn_of_labels,
     warn_of_overlap,
 )
+from nbest.cli.settling import decision_asked, words
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
 from nbest.cli.validating import check_enough, check_validating, in_folds, say_worth, validated
 from nbest.corpus import split
 from nbest.corpus.contract import Corpus, signature_of
-from nbest.decisions import DECISIONS
 from nbest.decisions.arguments import normalisation_of
+from nbest.decisions.choose import decision_of
 from nbest.decisions.chosen import first_score, oracle_score, score_of
-from nbest.decisions.confidence import NO_MODEL
 from nbest.features.wanted import files_of
 from nbest.forests.posteriors import filled
 from nbest.formats.moses_weights import write_moses_weights
 from nbest.model.arrays import detach
 from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear, load
+from nbest.model.settled import settled_of
 from nbest.report import Column, Table
 from nbest.trainers import TRAINERS
 from nbest.trainers.lowdim.trainer import LowDim
@@ -57,10 +58,7 @@ def run(call: Tune) -> None:
     refuse_rest(given, kind, type(how.metric), own=Tune)
     if call.heldout and call.split:
         raise ParameterError("give --heldout or --split, not both")
-    if call.decision is not None:
-        look_up(DECISIONS, call.decision, "decision")
-        if call.decision in NO_MODEL:
-            raise ParameterError(f"--decision {call.decision} needs no model, so there is nothing to tune")
+    decision = decision_asked(call)
     _check_output(call, paths, further)
     check_calibrating(call)
     check_validating(call)
@@ -71,7 +69,7 @@ def run(call: Tune) -> None:
         warn_of_overlap(console, "held-out", corpora[1], "dev", corpora[0])
     if call.split:
         corpora = list(split(corpora[0], 1.0 - call.split, call.split_seed))
-    pipeline = Pipeline(trainer=kind, add=call.add, only=call.only, drop=call.drop, decision=call.decision)
+    pipeline = Pipeline(trainer=kind, add=call.add, only=call.only, drop=call.drop, decision=decision)
     with console.progress("adding features") as pipeline.progress, console.convergence():
         dev, *held = pipeline.prepare(*corpora)
     heldout, pipeline.progress = held[0] if held else None, None
@@ -87,13 +85,14 @@ def run(call: Tune) -> None:
         model = search(kind, settings, wanted=call.grid, dev=dev, heldout=heldout, console=console)
     else:
         model = train(trainer, dev, heldout, console=console, name=call.method)
-    model = pipeline.finish(model, dev, heldout)
+    with console.progress("deciding"):
+        model = pipeline.finish(model, dev, heldout, crossed=trainer.crossed_)
     done = time.perf_counter()
     whole = replace(pipeline, trainer=kind(**settings))
     crossed = in_folds(call, trainer, corpora[0], pipeline=whole, console=console)
     model = validated(call, model, dev, heldout, crossed, console=console)
     lists = corpora[0] if crossed is None else dev
-    model = after_tuning(call, model, lists, heldout, crossed, pipeline=whole, console=console)
+    model = after_tuning(call, model, lists, heldout, crossed, pipeline=replace(whole, decision=None), console=console)
     _write(model, call.output, console, call.as_json)
     summary = _summary(call, model, dev, heldout, {"read": loaded - begin, "train": done - loaded})
     _report(summary, model, console, higher=dev.scored and dev.need_metric().higher_is_better)
@@ -139,7 +138,7 @@ def search(
 
 def _content(model: LogLinear) -> dict[str, Any]:
     more: dict[str, Any] = {"decision": dict(model.decision), "answer": model.answer}
-    more |= {"confidence": dict(model.confidence), "evidence": dict(model.evidence)}
+    more |= {"confidence": dict(model.confidence), "evidence": dict(model.evidence), "settled": dict(model.settled)}
     said = {name: value for name, value in more.items() if value}
     return {"weights": dict(model.weights), "features": detach(model.features)[0], **said}
 
@@ -154,8 +153,6 @@ def _check_output(call: Tune, paths: list[str], further: list[str]) -> None:
         raise ParameterError(f"the folder of the output {call.output!r} does not exist")
     if call.output.endswith(".ini") and call.add:
         raise ParameterError("a Moses weight file cannot hold added features; write .json, or tune without --add")
-    if call.output.endswith(".ini") and call.decision:
-        raise ParameterError("a Moses weight file cannot hold a decision; write .json, or tune without --decision")
 
 
 def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> None:
@@ -185,6 +182,7 @@ def _summary(
         **({} if heldout is None else {"heldout_segments": len(heldout)}),
         **({"added": model.trainer["added"]} if "added" in model.trainer else {}),
         **({} if model.validation is None else {"evidence": {**model.evidence, "verdict": model.validation.verdict}}),
+        **({"settled": {"decision": decision_of(model), **model.settled}} if model.settled else {}),
         **({} if model.calibration is None else {"confidence": model.calibration.summary()}),
         "seconds": {key: round(value, 3) for key, value in seconds.items()},
     }
@@ -212,6 +210,8 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console, *, high
         say_worth(summary, model.validation, console, higher_is_better=higher)
     else:
         console.say("no metric: the lists were not scored")
+    if (known := settled_of(model.settled)) is not None:
+        console.say(words(known, model.decision))
     if model.calibration is not None:
         console.say(model.calibration.words())
     if not any(model.weights.values()):

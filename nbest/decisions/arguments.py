@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nbest.base.errors import ParameterError, need_kind
@@ -26,8 +27,13 @@ def need_model(decision: str, model: Any) -> None:
 def normalisation_of(signature: str) -> str:
     """What a metric of this signature does to texts before it compares them: names of normalisers, or "none"."""
     said = signature.partition("|answer:")[0].split("|")[1:]
-    names = [each.removeprefix("norm:") for each in said if each.startswith("norm:")]
+    names = own_normalisers(said)
     return "+".join([*names, *(["lower"] if "case:lc" in said else [])]) or "none"
+
+
+def own_normalisers(said: Sequence[str]) -> list[str]:
+    """Normalisers that the parts of a signature name; TER's own option of this name says only yes or no."""
+    return [each[5:] for each in said if each.startswith("norm:") and each[5:] not in ("yes", "no")]
 
 
 def checked_gamma(decision: str, gamma: float | None, model: LogLinear) -> float:

@@ -12,7 +12,8 @@ from nbest.compute.jets import expand
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
 from nbest.corpus.metric import Metric
-from nbest.decisions import BY_METRIC, decide
+from nbest.decisions import BY_METRIC, decide, needs_one
+from nbest.decisions.choose import STRINGS
 from nbest.decisions.mbr import gain_of
 from nbest.decisions.onebest import first
 from nbest.decisions.oracle import corpus_oracle_score, oracle
@@ -63,18 +64,22 @@ def _(part: NBest, model: LogLinear) -> Floats:
 
 @chosen_totals.register(Forests)
 def _(part: Forests, model: LogLinear) -> Floats:
+    if model.decision and not needs_one(str(model.decision["kind"])):
+        lists, forests = best_lists(part, model, STRINGS)
+        return lists.totals(choice_of(model, lists, forests))
     lists, _ = best_lists(part, model, 1)
     return lists.totals(first(None, lists))
 
 
-def choice_of(model: LogLinear, lists: NBest) -> Ints:
-    """[N] what a model chooses of lists by its own decision, which is 1best where it has none."""
+def choice_of(model: LogLinear, lists: NBest, forests: Forests | None = None) -> Ints:
+    """[N] what a model chooses of lists, read from these forests if there are any, by its own decision, which is 1best
+    where it has none."""
     if not model.decision:
         return model.predict(lists)
     options = {name: value for name, value in model.decision.items() if name != "kind"}
     if model.decision["kind"] in BY_METRIC:
         options.setdefault("gain", gain_of(model))
-    return decide(str(model.decision["kind"]), model, lists, **options)
+    return decide(str(model.decision["kind"]), model, lists, **options, forests=forests)
 
 
 @singledispatch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from nbest.compute.executors import Told, executor_of
 from nbest.compute.parallel import over_ranges
 from nbest.corpus import Forests, NBest, Texts, Words
 from nbest.corpus.metric import Metric
+from nbest.decisions.among import among_best
 from nbest.decisions.arguments import check_arguments, checked_gamma, need_model
 from nbest.decisions.mbr import check_segments
 from nbest.decisions.shards import stacked
@@ -38,7 +40,7 @@ def consensus(
     gain: str | Metric = "bleu",
     order: int | None = None,
     gamma: float | None = None,
-    threads: int | None = None,
+    among: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ints:
     """[N] flat index of the hypothesis with the best BLEU against expected n-gram counts; -1 where a list is empty.
@@ -50,14 +52,16 @@ def consensus(
     list under p = softmax(gamma * score), or over all derivations of `forests` if the list was read from them; gamma is
     the model's own if none is given. The tokens and the orders K are those of `gain` (bleu, or a `BLEU` with options);
     `order` asks for another K: 1 compares word counts. F = 0.1 is the floor of BLEU's smooth formula, so that a count
-    of 0 is bad but not all that matters; smoothing options of `gain` are not used. Large gamma gives a 1-best. Ties go
-    to the lowest index.
+    of 0 is bad but not all that matters; smoothing options of `gain` are not used. Large gamma gives a 1-best. `among`
+    the so many best-scored hypotheses it is chosen, and of lists expected, all by default. Ties go to the lowest index.
     Cost: a pass over the n-grams of lists and forests, where mbr measures all pairs.
     """
-    stats = expected_stats(
-        model, corpus, forests=forests, gain=gain, order=order, gamma=gamma, threads=threads, progress=progress
+    check_arguments("consensus", model, corpus)
+    need_model("consensus", model)
+    how: dict[str, Any] = {"forests": forests, "gain": gain, "order": order, "gamma": gamma, "progress": progress}
+    return among_best(
+        "consensus", model, corpus, among, lambda lists: _chosen(expected_stats(model, lists, **how), lists)
     )
-    return _chosen(stats, corpus)
 
 
 def _chosen(stats: Floats, corpus: NBest) -> Ints:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from functools import partial
+from inspect import signature
+
+import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.limits import check_count
@@ -13,13 +17,15 @@ from nbest.compute.executors import Told
 from nbest.corpus import Forests, NBest
 from nbest.corpus.answers import voting
 from nbest.corpus.metric import Metric
-from nbest.decisions.arguments import check_arguments, checked_gamma
+from nbest.decisions.among import among_best
+from nbest.decisions.arguments import check_arguments, checked_gamma, own_normalisers
 from nbest.decisions.shards import chosen
 from nbest.metrics import METRICS, make_metric
 from nbest.metrics.pairwise import expected_losses
+from nbest.metrics.tokenise import BY_WORD
 from nbest.model.loglinear import LogLinear
 
-_NORM = "norm:"  # in signatures
+_BETA = re.compile(r"(?<=^chrf)\d+")  # sacrebleu's name of chrF tells it
 
 
 def mbr(
@@ -30,6 +36,7 @@ def mbr(
     gain: str | Metric = "bleu",
     gamma: float | None = None,
     evidence: int | None = 100,
+    among: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ints:
     """[N] flat index of the hypothesis with the smallest expected loss; -1 where a list is empty.
@@ -38,8 +45,9 @@ def mbr(
 
     Kumar & Byrne (2004). L is the loss of `gain`: bleu, chrf, wer or any metric of texts. The `evidence` most
     probable distinct texts serve as references. gamma is the model's own if none is given; a large one gives the
-    1-best; 0, or no model, counts all alike. Ties go to the lowest index. Of lists with answers these are compared, and
-    hypotheses without one are no references.
+    1-best; 0, or no model, counts all alike. `among` the so many best-scored hypotheses it is chosen and measured, all
+    by default. Ties go to the lowest index. Of lists with answers these are compared, and hypotheses without one are no
+    references.
 
     `forests` that the lists were read from change nothing: exp(gamma * score) / Z of a derivation, over the derivations
     in the list, is p. For the whole forest as evidence there is `consensus`.
@@ -54,7 +62,8 @@ def mbr(
     if evidence is not None:
         check_count("'evidence' of mbr", evidence)
     metric = make_metric(gain) if isinstance(gain, str) else gain
-    return chosen(partial(_least_loss, model, metric, gamma, evidence, told=Told(progress)), corpus)
+    work = partial(_least_loss, model, metric, gamma, evidence, told=Told(progress))
+    return among_best("mbr", model, corpus, among, partial(chosen, work))
 
 
 def _least_loss(
@@ -64,6 +73,14 @@ def _least_loss(
     posterior = voting(part.answers, model.posterior(part, gamma))
     losses = expected_losses(metric, part.compared, part.offsets, posterior, evidence=evidence, progress=told)
     return segments.argmax(-losses, part.offsets)
+
+
+def mbr_of_each(model: LogLinear, corpus: NBest, gammas: Sequence[float], gain: Metric) -> list[Ints]:
+    """What `mbr` chooses at each gamma, all hypotheses being references; pairs are measured once."""
+    assert corpus.compared is not None
+    posteriors = [voting(corpus.answers, model.posterior(corpus, gamma)) for gamma in gammas]
+    losses = expected_losses(gain, corpus.compared, corpus.offsets, np.stack(posteriors, axis=1))
+    return [segments.argmax(-column, corpus.offsets) for column in losses.T]
 
 
 def check_segments(decision: str, corpus: NBest, forests: Forests) -> None:
@@ -76,8 +93,17 @@ def check_segments(decision: str, corpus: NBest, forests: Forests) -> None:
 
 
 def gain_of(model: LogLinear) -> Metric:
-    """The metric that the model was tuned for, with its normalisation of texts; bleu where it is none of texts."""
-    name, *said = model.metric.partition("|answer:")[0].split("|")
-    name = name.lower() if name.lower() in METRICS and name.lower() != "external" else "bleu"
-    how = next((each.removeprefix(_NORM) for each in said if each.startswith(_NORM)), None)
-    return make_metric(name, **({} if how is None else {"normalize": how}))
+    """The metric that the model was tuned for, comparing texts as it did: normalised, with or without case, in tokens
+    of the same kind; bleu where it is none of texts."""
+    name, *parts = model.metric.partition("|answer:")[0].split("|")
+    name, said = _BETA.sub("", name.lower()), dict(each.split(":", 1) for each in parts if ":" in each)
+    if name not in METRICS or name == "external":
+        return make_metric("bleu")
+    how = {
+        "normalize": next(iter(own_normalisers(parts)), None),
+        "lowercase": True if said.get("case") == "lc" else None,
+        "case_sensitive": True if said.get("case") == "mixed" else None,
+        "tokenize": said.get("tok") if said.get("tok") in BY_WORD else None,
+    }
+    taken = signature(METRICS[name]).parameters
+    return make_metric(name, **{key: value for key, value in how.items() if value is not None and key in taken})

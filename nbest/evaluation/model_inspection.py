@@ -40,6 +40,7 @@ class ModelInspection:
     decision: dict[str, Any]  # kind and options; nothing where it is the 1-best
     confidence: dict[str, Any]  # how it was calibrated; nothing where it was not
     evidence: dict[str, Any]  # what it is worth on lists left out; nothing where none told
+    settled: dict[str, Any]  # decisions that were tried; nothing where none were
 
 
 def is_model(path: str | Path) -> bool:
@@ -92,6 +93,7 @@ def inspect_model(model: LogLinear, top: int = 20) -> ModelInspection:
         decision=dict(model.decision),
         confidence={} if known is None else {**known.summary(), "words": known.words()},
         evidence=_evidence(model),
+        settled=dict(model.settled),
     )
 
 

@@ -27,15 +27,18 @@ def expected_losses(
 
         loss_k = sum_r p_r L(k | r) / sum_r p_r,        L = metric.losses
 
-    Equal texts are measured once. `evidence` keeps only that many references a segment, the most probable ones.
+    Of probabilities [H, G], as of several sharpnesses, losses are [H, G]: pairs are measured once for all of them.
+    Equal texts are measured once. `evidence` keeps only that many references a segment, those that are most probable
+    (by the first of G).
     Cost: K * min(K', evidence) measurements for K hypotheses with K' distinct texts; `progress` is told how many
     segments each step finished.
     """
     numbers = texts.numbers()
-    out = np.zeros(len(texts))
+    columns = posterior if posterior.ndim == 2 else posterior[:, None]
+    out = np.zeros(columns.shape)
     batch: list[int] = []
     pairs = 0
-    plans = [_plan(numbers, posterior, offsets[i], offsets[i + 1], evidence) for i in range(len(offsets) - 1)]
+    plans = [_plan(numbers, columns, offsets[i], offsets[i + 1], evidence) for i in range(len(offsets) - 1)]
     for i, (rows, _, _, references) in enumerate(plans):
         batch.append(i)
         pairs += len(rows) * len(references)
@@ -44,20 +47,20 @@ def expected_losses(
             if progress is not None:
                 progress(len(batch))
             batch, pairs = [], 0
-    return out
+    return out if posterior.ndim == 2 else out[:, 0]
 
 
 Plan = tuple[Ints, Ints, Floats, Ints]
-"""First row of each distinct text of a list, the distinct text of each row, its probability, and the references."""
+"""First row of each distinct text of a list, the distinct text of each row, probabilities of texts, and references."""
 
 
 def _plan(numbers: Ints, posterior: Floats, low: int, high: int, evidence: int | None) -> Plan:
     _, first, inverse = np.unique(numbers[low:high], return_index=True, return_inverse=True)
     order = np.argsort(first)  # as in the list, whatever other lists hold
     first, inverse = first[order], np.argsort(order)[inverse]
-    mass: Floats = np.zeros(len(first))
+    mass: Floats = np.zeros((len(first), posterior.shape[1]))
     np.add.at(mass, inverse, posterior[low:high])
-    order = np.argsort(-mass, kind="stable")[:evidence]
+    order = np.argsort(-mass[:, 0], kind="stable")[:evidence]
     return low + first, inverse, mass, np.sort(order)
 
 
@@ -75,7 +78,12 @@ def _measure(metric: Metric, texts: Texts, plans: list[Plan], out: Floats) -> No
             continue
         block = losses[at : at + len(rows) * len(references)].reshape(len(references), len(rows))
         at += block.size
-        weights = mass[references]
-        weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1.0 / len(weights))
         low = rows.min()
-        out[low : low + len(inverse)] = (weights @ block)[inverse]
+        found = [_weights(each) @ block for each in mass[references].T]
+        out[low : low + len(inverse)] = np.stack(found, axis=1)[inverse]
+
+
+def _weights(mass: Floats) -> Floats:
+    """Probabilities of references, which sum to 1."""
+    mass = np.ascontiguousarray(mass)
+    return mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1.0 / len(mass))

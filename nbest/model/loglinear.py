@@ -75,6 +75,7 @@ class LogLinear:
     evidence: Mapping[str, Any] = field(
         default_factory=dict
     )  # what it is worth on lists left out (nbest.model.evidence)
+    settled: Mapping[str, Any] = field(default_factory=dict)  # decisions that were tried (nbest.model.settled)
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
@@ -269,6 +270,7 @@ class LogLinear:
             **({"answer": self.answer} if self.answer else {}),
             **({"confidence": _plain(self.confidence)} if self.confidence else {}),
             **({"evidence": _plain(self.evidence)} if self.evidence else {}),
+            **({"settled": _plain(self.settled)} if self.settled else {}),
             "versions": dict(self.versions),
         }
         save_model(path, content, *(pack_arrays(arrays) if arrays else (None,)))

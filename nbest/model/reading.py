@@ -14,6 +14,7 @@ from nbest.features.paths import resolved
 from nbest.model.arrays import attach, unpack_weights
 from nbest.model.confidence import confidence_of
 from nbest.model.evidence import evidence_of
+from nbest.model.settled import settled_of
 
 _DEEPEST = 20  # lists and objects within each other
 
@@ -39,6 +40,7 @@ def loglinear_fields(path: str | Path, content: Mapping[str, Any], files: Sequen
         "answer": _answer(path, content),
         "confidence": _known(path, content, "confidence", confidence_of),
         "evidence": _known(path, content, "evidence", evidence_of),
+        "settled": _known(path, content, "settled", settled_of),
         "versions": {name: str(said) for name, said in _mapping(path, content, "versions").items()},
     }
 

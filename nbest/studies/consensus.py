@@ -12,6 +12,7 @@ from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.limits import LONGEST, check_count
 from nbest.base.types import Floats
 from nbest.compute import segments
+from nbest.compute.executors import executor_of, using
 from nbest.corpus import NBest, Texts
 from nbest.decisions import consensus as decide
 from nbest.forests.derivations import forests_of
@@ -135,9 +136,8 @@ def consensus(
     for weight in weights.tolist():
         scores = base + weight * slope
         best = segments.argmax(scores, corpus.offsets)
-        chosen = decide(
-            held.model({feature: weight}), alone, gain=precisions.tokens, order=order, gamma=gamma, threads=threads
-        )
+        with using(executor_of(threads)):
+            chosen = decide(held.model({feature: weight}), alone, gain=precisions.tokens, order=order, gamma=gamma)
         rows.append(
             {
                 "kind": "point",

@@ -14,9 +14,9 @@ from nbest.decisions.chosen import score_of
 from nbest.features.wanted import Wanted
 from nbest.model.loglinear import LogLinear
 from nbest.trainers.adding import Added, add_columns
+from nbest.trainers.crossfit import Crossed
+from nbest.trainers.deciding import AUTO, lists_left, settle
 from nbest.trainers.trainer import executor_for
-
-_QUICK = frozenset({"1best", "best-of-majority", "vote"})  # decisions that lists are scored by once more
 
 
 @dataclass
@@ -31,7 +31,9 @@ class Pipeline(Parameters):
     add: Wanted = parameter(None, "features to add: length,agreement:metric=cer; auto: what folds support")
     only: str | Sequence[str] | None = parameter(None, "the features to train on; default all")
     drop: str | Sequence[str] | None = parameter(None, "features to leave out")
-    decision: str | Mapping[str, Any] | None = parameter(None, "how the model chooses: 1best, mbr, consensus, ...")
+    decision: str | Mapping[str, Any] | None = parameter(
+        AUTO, "how the model chooses: 1best, mbr, consensus, ...; auto is settled on lists left out; None: as trained"
+    )
     progress: Callable[[int, int], None] | None = parameter(None, "told how much `auto` has tried", public=False)
     recipes_: tuple[Mapping[str, Any], ...] = field(default=(), init=False, repr=False)
     added_: Added | None = field(default=None, init=False, repr=False)
@@ -40,27 +42,36 @@ class Pipeline(Parameters):
         """The recipes of added features are fitted to `corpus` alone; held-out lists must not shape them."""
         with using(executor_for(self.trainer)):
             corpus, heldout = self.prepare(corpus, heldout)
-            return self.finish(self.trainer.fit(corpus, heldout), corpus, heldout)
+            model = self.trainer.fit(corpus, heldout)
+            return self.finish(model, corpus, heldout, crossed=getattr(self.trainer, "crossed_", None))
 
-    def finish(self, model: LogLinear, corpus: Corpus | None = None, heldout: Corpus | None = None) -> LogLinear:
-        """The model with the decision of this pipeline, and scores by it where it is quick (others stay as they are,
-        by the decision of the trainer). It tells what `auto` tried."""
+    def finish(
+        self,
+        model: LogLinear,
+        corpus: Corpus | None = None,
+        heldout: Corpus | None = None,
+        *,
+        crossed: Crossed | None = None,
+    ) -> LogLinear:
+        """The model with the decision of this pipeline, and scores by it; "auto" is settled on held-out lists, or on
+        those that were left out in folds (`crossed_` of the trainer). It tells what `add` of "auto" tried."""
         if self.added_ is not None:
             model = replace(model, trainer={**model.trainer, "added": [each.content() for each in self.added_.tried]})
-        decision = decision_of(model, self.decision)
-        own = {} if decision == {"kind": "1best"} else decision
-        if own == dict(model.decision):
-            return model
-        model = replace(model, decision=own)
-        if decision["kind"] not in _QUICK:
-            return model
+        if self.decision == AUTO:
+            found = settle(model, lists_left(model, corpus, heldout, crossed))
+        else:
+            decision = decision_of(model, self.decision)
+            found = replace(model, decision={} if decision == {"kind": "1best"} else decision)
+        if dict(found.decision) == dict(model.decision):
+            return found
         sets = {"dev": corpus, "heldout": heldout}
-        scores = {name: score_of(each, model) for name, each in sets.items() if each is not None and each.scored}
-        return replace(model, scores_={**model.scores_, **scores})
+        scores = {name: score_of(each, found) for name, each in sets.items() if each is not None and each.scored}
+        return replace(found, scores_={**found.scores_, **scores})
 
     def prepare(self, corpus: Corpus, *others: Any) -> tuple[Any, ...]:
         """All corpora with the columns that are trained on, the recipes being fitted to the first."""
-        decision_of(LogLinear({}), self.decision)  # a wrong one is told before the work
+        if self.decision != AUTO:
+            decision_of(LogLinear({}), self.decision)  # a wrong one is told before the work
         made = add_columns(self.add, (corpus, *others), only=self.only, drop=self.drop, progress=self.progress)
         self.recipes_, self.added_ = made.recipes, made.added
         return made.sets

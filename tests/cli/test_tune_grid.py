@@ -87,7 +87,7 @@ def test_grid_of_lowdim(run: Run) -> None:
     ],
 )
 def test_grid_of_any_method(run: Run, method: str, grid: tuple[str, ...]) -> None:
-    ran = run(*TUNE, *HELD, "--method", method, *grid, "--json", "-o", "model.json")
+    ran = run(*TUNE, *HELD, "--method", method, *grid, "--decision", "1best", "--json", "-o", "model.json")
     assert ran.code == 0, ran.err
     lines = ran.err.splitlines()
     head = next(at for at, line in enumerate(lines) if line.split()[-2:] == ["dev", "heldout"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import text_lists
 
 from nbest.base.errors import CapabilityError, ParameterError
+from nbest.compute.executors import executor_of, using
 from nbest.corpus import Forests, NBest, Texts
 from nbest.decisions import DECISIONS, consensus, mbr
 from nbest.decisions.consensus import consensus_of_each, expected_stats
@@ -146,7 +147,8 @@ def test_parts_of_a_corpus_are_decided_alone(monkeypatch: pytest.MonkeyPatch) ->
     module = __import__("nbest.decisions.consensus", fromlist=["_EDGES"])
     monkeypatch.setattr(module, "_EDGES", 20)
     seen.clear()
-    assert np.array_equal(function(model, corpus, progress=seen.append, threads=3), whole)
+    with using(executor_of(3)):
+        assert np.array_equal(function(model, corpus, progress=seen.append), whole)
     assert len(seen) > 3
     assert sum(seen) == len(corpus)
 

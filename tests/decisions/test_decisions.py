@@ -1,6 +1,7 @@
 """1-best, oracles and minimum Bayes risk against exhaustive search and double loops."""
 
 from dataclasses import replace
+from inspect import signature
 from itertools import product
 
 import numpy as np
@@ -12,10 +13,14 @@ from rapidfuzz.distance import Levenshtein
 from strategies import lists, text_lists
 
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.corpus import NBest, Texts, dedupe
-from nbest.decisions import DECISIONS, corpus_oracle, mbr, one_best, oracle, random_score
-from nbest.decisions.mbr import gain_of
-from nbest.metrics import BLEU, WER, make_metric
+from nbest.compute import segments
+from nbest.corpus import NBest, Texts, dedupe, prune
+from nbest.decisions import DECISIONS, consensus, corpus_oracle, mbr, one_best, oracle, random_score
+from nbest.decisions.arguments import normalisation_of
+from nbest.decisions.mbr import gain_of, mbr_of_each
+from nbest.features import apply_recipes, fit_recipes
+from nbest.metrics import BLEU, METRICS, WER, make_metric
+from nbest.metrics.normalise import normalised
 from nbest.model.loglinear import LogLinear
 from nbest.testing import in_other_order, toy_lists
 
@@ -208,7 +213,50 @@ def test_mbr_tells_of_progress_and_refuses_nonsense():
 
 
 def test_the_gain_of_a_model_is_its_metric_with_its_normalisation():
-    signature = WER(normalize="nfkc+lower").signature(1)
-    assert gain_of(LogLinear({}, metric=f"WER|{signature}")) == WER(normalize="nfkc+lower")
+    said = WER(normalize="nfkc+lower").signature(1)
+    assert gain_of(LogLinear({}, metric=f"WER|{said}")) == WER(normalize="nfkc+lower")
     assert gain_of(LogLinear({}, metric=f"WER|{WER().signature(1)}")) == WER()
     assert gain_of(LogLinear({}, metric="external|nrefs:1")) == gain_of(LogLinear({})) == BLEU()
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if name != "external"])
+def test_the_gain_of_a_model_compares_texts_as_its_metric_does(name):
+    ways = [{}, {"lowercase": True}, {"case_sensitive": True}, {"tokenize": "none"}, {"normalize": "nfkc"}]
+    taken = signature(METRICS[name]).parameters
+    for way in ways:
+        if way.keys() <= taken.keys():
+            metric = make_metric(name, **way)
+            said = f"{metric.name}|{metric.signature(1)}"
+            assert gain_of(LogLinear({}, metric=said)) == metric
+            normalised(normalisation_of(said), Texts.of(["a"]))
+
+
+def test_all_sharpnesses_at_once():
+    lists, model = toy_lists(3, noise=0.3), LogLinear({"first": 3.0, "second": 3.0})
+    for metric in (WER(), BLEU(tokenize="none")):
+        found = mbr_of_each(model, lists, (0.0, 0.5, 4.0), metric)
+        for gamma, choice in zip((0.0, 0.5, 4.0), found, strict=True):
+            assert np.array_equal(choice, mbr(model, lists, gain=metric, gamma=gamma, evidence=None))
+
+
+@pytest.mark.parametrize("decide", [mbr, consensus])
+@pytest.mark.parametrize("among", [1, 2, 4, 100])
+def test_among_the_best(decide, among):
+    """Of lists without all others, whose features are those of the whole lists."""
+    lists = toy_lists(4, noise=0.3)
+    recipes = fit_recipes(lists, [{"kind": "frequency"}])
+    model = LogLinear({"first": 2.0, "second": 2.0, "frequency": 0.7}, features=recipes, gamma=0.5)
+    scores = model.scores(lists)
+    found = decide(model, lists, among=among)
+    shorter = prune(apply_recipes(lists, recipes), among, scores)
+    wanted = decide(model, shorter)
+    assert [lists.texts[h] for h in found if h >= 0] == [shorter.texts[h] for h in wanted if h >= 0]
+    assert np.array_equal(found >= 0, lists.lengths > 0)
+    ranks = segments.ranks(scores, lists.offsets)
+    assert (ranks[found[found >= 0]] < among).all()
+    if among == 1:
+        assert np.array_equal(found, model.predict(lists))
+    if among == 100:
+        assert np.array_equal(found, decide(model, lists))
+    with pytest.raises(ParameterError, match=f"'among' of {decide.__name__} must be >= 1"):
+        decide(model, lists, among=0)

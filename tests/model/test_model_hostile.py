@@ -40,6 +40,10 @@ CONFIDENCE = {
     "right": 1.0, "metric": "WER|x", "how": "5 folds", "groups": 3, "design": 1.5,
     "errors": {"before": {"ece": 0.2, "log_loss": "inf"}, "after": {"ece": 0.1}},
 }  # fmt: skip
+SETTLED = {
+    "how": "5 folds", "segments": 30,
+    "tried": [{"kind": "1best", "score": 30.5}, {"kind": "mbr", "score": 29.5, "gamma": 2.0, "p": 0.2}],
+}  # fmt: skip
 EVIDENCE = {
     "how": "5 folds", "segments": 60, "groups": 6, "tuned": 20.5, "low": 18.0, "high": 23.0, "oracle": 9.5,
     "higher_is_better": False, "first": 25.0, "p": 0.01, "equal": 22.0, "p_equal": 0.2,
@@ -61,7 +65,7 @@ def saved(tmp_path_factory):
     LogLinear(
         {name: 0.1 * (d % 7) for d, name in enumerate(names)}, features=recipes, dense=added.feature_names,
         metric="WER|x", trainer={"name": "MERT", "start": {"a": 1}}, scores_={"dev": 1.0}, seed=1, gamma=2.0,
-        confidence=CONFIDENCE, evidence=EVIDENCE,
+        confidence=CONFIDENCE, evidence=EVIDENCE, settled=SETTLED,
     ).save(folder / "m.json")  # fmt: skip
     content = json.loads((folder / "m.json").read_text())
     with np.load(folder / content["arrays"]["file"], allow_pickle=False) as packed:

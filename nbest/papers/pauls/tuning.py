@@ -13,6 +13,7 @@ import numpy as np
 
 from nbest.base.files import replacing
 from nbest.base.types import Floats, Ints
+from nbest.compute.executors import executor_of, using
 from nbest.corpus import Forests, NBest
 from nbest.decisions import consensus, first
 from nbest.evaluation.significance import permutation
@@ -224,7 +225,8 @@ def _one_best(model: LogLinear, forests: Forests, run: Run) -> tuple[NBest, Ints
 
 def _consensus(model: LogLinear, forests: Forests, run: Run) -> tuple[NBest, Ints]:
     lists = best_of(forests, model.weights, _CONSENSUS, run.threads)
-    return lists, consensus(model, lists, forests=forests, gain=BLEU_OF_TOKENS, threads=run.threads)
+    with using(executor_of(run.threads)):
+        return lists, consensus(model, lists, forests=forests, gain=BLEU_OF_TOKENS)
 
 
 DECISIONS: dict[str, Callable[[LogLinear, Forests, Run], tuple[NBest, Ints]]] = {

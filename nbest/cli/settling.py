@@ -1,0 +1,45 @@
+"""How `nbest tune` says by which decision its model chooses, and what else was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbest.base.errors import ParameterError, look_up
+from nbest.cli.tune import Tune
+from nbest.decisions import DECISIONS
+from nbest.decisions.confidence import NO_MODEL
+from nbest.model.settled import Settled, TriedDecision
+from nbest.report.page import probability, telling
+from nbest.trainers.deciding import AUTO
+
+
+def decision_asked(call: Tune) -> str | None:
+    """The decision of the pipeline; complains of one that is unknown or needs no model. A Moses weight file, which
+    holds none, has that of the trainer."""
+    look_up(dict.fromkeys((AUTO, *DECISIONS)), call.decision, "decision")
+    if call.decision in NO_MODEL:
+        raise ParameterError(f"--decision {call.decision} needs no model, so there is nothing to tune")
+    if not call.output.endswith(".ini"):
+        return call.decision
+    if call.decision != AUTO:
+        raise ParameterError("a Moses weight file cannot hold a decision; write .json, or tune without --decision")
+    return None
+
+
+def words(known: Settled, decision: Mapping[str, Any]) -> str:
+    """What was settled, in a sentence: the decision that is taken, and others with their scores."""
+    one, *others = known.tried
+    form = telling(each.score for each in known.tried)
+    how = f"{'across' if known.how.endswith('folds') else 'on'} {known.how}, {known.segments} segments"
+    own = next((each for each in others if each.kind == decision.get("kind")), None)
+    if own is None:
+        rest = ", ".join(f"{each.kind} {each.score:{form}} ({_sure(each)})" for each in others)
+        return f"decision: 1best, {one.score:{form}} {how}; not surely better: {rest}"
+    rest = " and ".join(f"{each.score:{form}} of {each.kind}" for each in known.tried if each != own)
+    return f"decision: {own.kind}, {own.score:{form}} {how}, against {rest} ({_sure(own)})"
+
+
+def _sure(tried: TriedDecision) -> str:
+    gamma = [] if tried.gamma is None else [f"gamma {tried.gamma:g}"]
+    return ", ".join([*gamma, *([] if tried.p is None else [f"p {probability(tried.p)}"])])

@@ -1,0 +1,83 @@
+"""`nbest tune` settles the decision of its model where there is something to settle it on, and says what it tried."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import nbest
+from nbest.testing import toy_lists
+from tests.cli.conftest import Run
+
+TUNE = ("tune", "lists.jsonl", "--metric", "wer", "--method", "likelihood", "--features", "third")
+
+
+@pytest.fixture
+def lists(folder: Path) -> nbest.NBest:
+    """Corrupted copies of references and a feature that tells nothing: the midst of a list is better."""
+    found = toy_lists(1, segments_=120)
+    nbest.write(found, "lists.jsonl")
+    return found
+
+
+def test_the_decision_is_settled_said_kept_and_used(run: Run, lists: nbest.NBest) -> None:
+    ran = run(*TUNE, "--split", "0.6", "-o", "m.json", "--json")
+    assert ran.code == 0, ran.err
+    summary, model = json.loads(ran.out), nbest.load("m.json")
+    kind = model.decision["kind"]
+    assert kind in ("mbr", "consensus")
+    assert summary["settled"]["decision"] == model.decision
+    assert {name: summary["settled"][name] for name in model.settled} == model.settled
+    tried = {each["kind"]: each for each in model.settled["tried"]}
+    assert list(tried) == ["1best", "mbr", "consensus"]
+    assert summary["heldout"] == pytest.approx(tried[kind]["score"]) == pytest.approx(summary["evidence"]["tuned"])
+    said = (
+        f"decision: {kind}, {tried[kind]['score']:.2f} on held-out lists, {model.settled['segments']} segments, against"
+    )
+    assert said in ran.err
+    assert f"{tried['1best']['score']:.2f} of 1best" in ran.err
+    assert said in run("inspect", "m.json").out
+    assert json.loads(run("inspect", "m.json", "--json").out)["settled"] == model.settled
+    by_model = run("rerank", "lists.jsonl", "--model", "m.json").out
+    options = ("--gamma", str(model.decision["gamma"]), "--among", "10")
+    assert by_model == run("rerank", "lists.jsonl", "--model", "m.json", "--decision", kind, *options).out
+    assert by_model != run("rerank", "lists.jsonl", "--model", "m.json", "--decision", "1best").out
+
+
+def test_what_is_said_holds(run: Run, lists: nbest.NBest) -> None:
+    ran = run(*TUNE, "--split", "0.6", "--decision", "1best", "-o", "m.json")
+    assert "decision:" not in ran.err
+    assert (nbest.load("m.json").decision, nbest.load("m.json").settled) == ({}, {})
+    assert run(*TUNE, "-o", "m.json").code == 0
+    assert nbest.load("m.json").decision == {}, "nothing to settle it on"
+    assert run(*TUNE, "--split", "0.6", "-o", "m.ini").code == 0, "a Moses weight file holds no decision"
+    ran = run(*TUNE, "--decision", "mbr", "-o", "m.ini")
+    assert ran.code == 2
+    assert "cannot hold a decision" in ran.err
+    ran = run(*TUNE, "--decision", "mbt")
+    assert ran.code == 2
+    assert "did you mean 'mbr'" in ran.err
+
+
+def test_where_nothing_is_better_it_says_what_was_tried(run: Run, lists: nbest.NBest) -> None:
+    ran = run(*TUNE[:-1], "first,second", "--split", "0.6", "-o", "m.json")
+    assert "decision: 1best, " in ran.err
+    assert "; not surely better: mbr " in ran.err
+    assert nbest.load("m.json").decision == {}
+
+
+def test_a_calibrated_model_is_of_the_settled_decision(run: Run, lists: nbest.NBest) -> None:
+    ran = run(*TUNE, "--split", "0.6", "--right", "20", "-o", "m.json")
+    assert ran.code == 0, ran.err
+    model = nbest.load("m.json")
+    assert model.decision
+    assert model.confidence["decision"] == model.decision
+
+
+def test_scores_are_by_the_decision_that_is_said(run: Run, lists: nbest.NBest) -> None:
+    ran = run(*TUNE, "--decision", "mbr", "-o", "m.json", "--json")
+    model = nbest.load("m.json")
+    measured = nbest.read("lists.jsonl").with_metric(nbest.WER())
+    assert json.loads(ran.out)["dev"] == pytest.approx(measured.score(nbest.choose(model, measured).chosen))
