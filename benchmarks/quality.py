@@ -4,9 +4,10 @@
     python -m benchmarks quality --sets recogniser --methods "risk,risk --folds 5,peers"
     python -m benchmarks quality --table docs/quality-table.md
 
-Each finished cell is a line of the results file; what is there is not done again (but with --again). Cheap cells come
-first. --table writes means, spreads, paired tests against the default, wins and losses of all that is there, and a
-picture beside it. Sets: those of NBEST_DATA where it is, see `benchmarks/quality_sets.py`.
+Each finished cell is a line of the results file; what is there is not done again, but with --after what is older than
+the last change of a method. Cheap cells come first. --table writes means, spreads, paired tests against the default,
+wins and losses of all that is there, and a picture beside it. Sets: those of NBEST_DATA where it is, see
+`benchmarks/quality_sets.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if odd is not None:
         raise SystemExit(f"--sizes must be whole numbers or all, got {odd!r}")
     found = _sets(_each(asked.sets), Places(_folder("NBEST_DATA"), asked.bench, asked.cache))
-    results = Results(asked.results)
+    results = Results(asked.results, asked.after)
     methods = ways_of(_each(asked.methods))
     if asked.table is not None:
         from benchmarks.quality_table import write_report
@@ -40,8 +41,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print("\n".join(map(str, write_report(found, results, asked.table, default=asked.default))))
         return
     cells = [(each, cell) for each in found for cell in cells_of(each, _ready(methods), sizes, asked.draws)]
-    if not asked.again:
-        cells = [(each, cell) for each, cell in cells if not results.has(each, cell)]
+    cells = [(each, cell) for each, cell in cells if not results.has(each, cell)]
     cells.sort(key=lambda pair: cost(*pair))
     _run(cells, results, asked.minutes)
 
@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--sizes", default=",".join(SIZES), help=f"segments of dev (default {','.join(SIZES)})")
     add("--draws", type=int, default=5, help="random parts of dev, and seeds (default 5)")
     add("--minutes", type=float, help="stop after the cell that is then under way")
-    add("--again", action="store_true", help="do cells again that were done")
+    add("--after", default="", metavar="TIME", help="what was found before it does not count: 2026-01-31T18:00 (UTC)")
     add("--results", type=Path, default=FOLDER / "results.jsonl", help="one line a finished cell")
     add("--bench", type=Path, help="folder with dev.nbest, dev.ref, test.nbest, test.ref")
     add("--cache", type=Path, default=FOLDER / "lists", help="where lists that take time to make are kept")

@@ -9,6 +9,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,12 @@ def measured(found: QualitySet, cell: QualityCell) -> dict[str, Any]:
 
 
 def _named(found: QualitySet, cell: QualityCell) -> dict[str, Any]:
-    return {**asdict(cell), "lists": found.fingerprint}
+    return {**asdict(cell), "lists": found.fingerprint, "when": now()}
+
+
+def now() -> str:
+    """The time in Greenwich, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def packed(chosen: Ints, test: nbest.NBest) -> str:
@@ -92,10 +98,10 @@ def unpacked(text: str, test: nbest.NBest) -> Ints:
 
 
 class Results:
-    """A file of one line a finished cell; of several lines of a cell the last counts."""
+    """A file of one line a finished cell; of several lines of a cell the last counts, and none before a time."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, after: str = "") -> None:
+        self.path, self.after = path, after
         self.lines: dict[QualityCell, Mapping[str, Any]] = {}
         self.draws: defaultdict[tuple[str, str, str], set[int]] = defaultdict(set)
         if path.exists():
@@ -107,6 +113,8 @@ class Results:
             line = json.loads(text)
         except ValueError:
             return  # a run was stopped while it wrote
+        if line.get("when", "") < self.after:
+            return
         cell = QualityCell(line["set"], line["method"], line["size"], line["draw"])
         self.lines[cell] = line
         self.draws[cell.set, cell.method, cell.size].add(cell.draw)

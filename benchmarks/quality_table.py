@@ -57,11 +57,12 @@ class Against:
         """Whether dev has few segments."""
         return self.size != "all" and int(self.size) <= SMALL
 
-    def shown(self) -> str:
-        """Mean and spread, with an arrow where the difference is significant."""
-        form = form_of(self.width)
+    def shown(self, draws: int) -> str:
+        """Mean and spread, their draws where they are fewer, and an arrow where the difference is significant."""
+        form, count = form_of(self.width), len(self.scores.scores)
         spread = "" if self.scores.spread is None else f" ± {self.scores.spread:{form}}"
-        return f"{self.scores.mean:{form}}{spread}{('', ' ↑', ' ↓')[self.verdict]}"
+        few = f" ({count})" if self.size != "all" and count < draws else ""
+        return f"{self.scores.mean:{form}}{spread}{few}{('', ' ↑', ' ↓')[self.verdict]}"
 
 
 def form_of(width: float) -> str:
@@ -131,8 +132,9 @@ def set_table(found: QualitySet, cells: Sequence[Against], default: str) -> Tabl
     own = [cell for cell in cells if cell.set == found.name]
     methods = dict.fromkeys([default, *(cell.method for cell in own)])
     sizes, by_place = _sizes(own), {(cell.method, cell.size): cell for cell in own}
+    draws = max((len(cell.scores.scores) for cell in own), default=0)
     rows = [
-        [method, *(place.shown() if (place := by_place.get((method, size))) else None for size in sizes)]
+        [method, *(place.shown(draws) if (place := by_place.get((method, size))) else None for size in sizes)]
         for method in methods
     ]
     test = found.test
@@ -140,7 +142,7 @@ def set_table(found: QualitySet, cells: Sequence[Against], default: str) -> Tabl
     start, best = (format(end, form_of(abs(ends[1] - ends[0]))) for end in ends)
     caption = (
         f"{found.name}: {test.need_metric().name}, {len(found.dev)} segments of dev and {len(test)} of test; "
-        f"first hypotheses {start}, oracle {best}"
+        f"first hypotheses {start}, oracle {best}; {draws} draws"
     )
     return Table(["method", *(Column(size, align="right") for size in sizes)], rows, caption)
 
@@ -208,7 +210,8 @@ def write_report(found: Sequence[QualitySet], results: Results, path: Path, defa
         if those:
             parts += [verdict(those, default), counts_table(those, default, f"{title}: cells, significant at 5 %")]
     parts += [set_table(each, cells, default) for each in found if any(cell.set == each.name for cell in cells)]
-    parts.append(f"{POOLED}, the same of both; ↑ significantly better than {default}, ↓ worse; ± spread over draws.")
+    marks = f"↑ significantly better than {default}, ↓ worse; ± spread over draws (their number, where it is smaller)"
+    parts.append(f"{POOLED}, the same of both; {marks}.")
     text = "\n\n".join(part.render("markdown") if isinstance(part, Table) else part for part in parts)
     text = f"![Methods and peers against {default}]({image.name})\n\n{text}\n"
     old = path.read_text(encoding="utf-8") if path.exists() else ""

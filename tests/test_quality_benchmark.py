@@ -72,6 +72,19 @@ def test_results_of_other_lists_do_not_count(recogniser: QualitySet, here: None,
     assert results.of(others, "first", "25") == []
 
 
+def test_what_is_older_is_done_again(here: None, tmp_path: Path, capsys) -> None:
+    path = tmp_path / "results.jsonl"
+    _run(path)
+    line = json.loads(path.read_text().splitlines()[0])
+    _run(path, "--after", "2026-01-01")
+    assert len(path.read_text().splitlines()) == 6
+    path.write_text(json.dumps({**line, "when": "2025-12-31T23:00:00+00:00"}) + "\n")
+    capsys.readouterr()
+    _run(path, "--after", "2026-01-01")
+    assert len(capsys.readouterr().out.splitlines()) == 6
+    assert len(path.read_text().splitlines()) == 7
+
+
 def test_draws_are_nested_and_of_whole_groups(recogniser: QualitySet) -> None:
     dev = replace(recogniser.dev, groups=tuple(f"speaker {i // 7}" for i in range(len(recogniser.dev))))
     few, more = (drawn(dev, size, 3) for size in ("25", "100"))
