@@ -49,9 +49,11 @@ class Auto(Trainer):
     The base model are the weights `start`, or those that make the first hypotheses likely. Where the first hypotheses
     themselves or equal weights are better on left-out lists by two standard errors, they are taken.
 
-    Held-out lists count as left out. `crossed_` has the choices of models that never saw the lists they choose of, nor
-    used them to weigh fits; `result_.history` has the fits with their left-out scores and shares. Metrics without a
-    smooth formula have the fits of likelihood only. Of many lists some are fitted in folds. Forests: `MinRisk`.
+    Where hypotheses share answers, the same is done with answers, which have the sums of their voters' features, and if
+    it is better on left-out lists the model votes. Held-out lists count as left out. `crossed_` has what models chose
+    of lists that they were not fitted to, their fits weighed by the other folds; `result_.history` has the fits with
+    their left-out scores and shares. Metrics without a smooth formula have the fits of likelihood only. Of many lists
+    some are fitted in folds. Forests: `MinRisk`.
     """
 
     folds: int = parameter(5, "parts of the lists, each left out once", least=2)
