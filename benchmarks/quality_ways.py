@@ -63,7 +63,7 @@ class Tuned:
     def fit(self, dev: nbest.NBest, seed: int) -> Chooser:
         """The whole pipeline, on one thread."""
         _, given = separate(shlex.split(self.words))
-        around = {name: given.pop(name) for name in ("add", "decision") if name in given}
+        around = {"decision": "auto"} | {name: given.pop(name) for name in ("add", "decision") if name in given}
         settings: dict[str, Any] = {"seed": seed} if self.seeded else {}
         settings |= take(self.kind, given)
         refuse_rest(given, self.kind, own=Tune)
