@@ -91,7 +91,8 @@ def _print_model(found: ModelInspection, console: Console) -> None:
     if tried := settled_of(found.settled):
         put(settled_words(tried, found.decision))
     if known := evidence_of(found.evidence):
-        put(words(known)[0])
+        learned = any(weight for _, weight in found.dense) or found.sparse_zeros < found.sparse_weights
+        put(words(known, kept=not learned and not found.decision)[0])
     if found.confidence:
         put(found.confidence["words"])
     zeros = f" ({found.sparse_zeros} of them 0)" if found.sparse_zeros else ""

@@ -26,7 +26,7 @@ from nbest.cli.loading import (
 from nbest.cli.settling import decision_asked, words
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
-from nbest.cli.validating import check_enough, check_validating, in_folds, say_worth, validated
+from nbest.cli.validating import check_enough, check_validating, in_folds, keeps_first, say_worth, validated
 from nbest.corpus import split
 from nbest.corpus.contract import Corpus, signature_of
 from nbest.decisions.arguments import normalisation_of
@@ -207,14 +207,14 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console, *, high
     if summary["empty"]:
         console.warn(f"{summary['empty']} segments have nothing to choose from; they are left out of these scores")
     if "dev" in summary:
-        say_worth(summary, model.validation, console, higher_is_better=higher)
+        say_worth(summary, model, console, higher_is_better=higher)
     else:
         console.say("no metric: the lists were not scored")
     if (known := settled_of(model.settled)) is not None:
         console.say(words(known, model.decision))
     if model.calibration is not None:
         console.say(model.calibration.words())
-    if not any(model.weights.values()):
+    if keeps_first(model) and model.validation is None:
         console.warn("all weights are 0: no choice is better than another by this metric, or none could be found")
     strongest = sorted(model.weights.items(), key=lambda item: -abs(item[1]))[:20]
     console.show(Table(("feature", Column("weight", ".6g")), strongest))

@@ -18,7 +18,8 @@ from nbest.trainers.crossfit import Crossed, check_folds, crossfit
 from nbest.trainers.pipeline import Pipeline
 from nbest.trainers.validate import FORESTS, held_out, left_out
 
-_REMEDY = "keep the first hypotheses, add features (--add), or give more lists"
+_MORE = "add features (--add), or give more lists"
+_REMEDY = f"keep the first hypotheses, {_MORE}"
 HINT = (
     "scores of the lists that were tuned on are flattering; --validate 5, --split 0.25 or --heldout LISTS tell what "
     "the model is worth on others"
@@ -86,8 +87,9 @@ def scores_table(summary: Mapping[str, Any], known: Evidence | None) -> Table:
     return Table(columns, [[row.get(key) for key in heads] for row in rows], caption=summary["metric"], missing="")
 
 
-def say_worth(summary: Mapping[str, Any], known: Evidence | None, console: Console, *, higher_is_better: bool) -> None:
+def say_worth(summary: Mapping[str, Any], model: LogLinear, console: Console, *, higher_is_better: bool) -> None:
     """The scores, what they mean, and warnings where tuning did not help."""
+    known = model.validation
     console.show(scores_table(summary, known))
     gain = summary["dev"] - summary.get("first", summary["dev"])
     if gain < 0 if higher_is_better else gain > 0:
@@ -99,7 +101,7 @@ def say_worth(summary: Mapping[str, Any], known: Evidence | None, console: Conso
     if known is None:
         console.say(HINT)
         return
-    said, sure = words(known)
+    said, sure = words(known, kept=keeps_first(model))
     (console.say if sure else console.warn)(said)
     if known.equal is not None and known.p_equal is not None and (known.gain_over_equal or 0.0) < 0:
         form = telling((known.tuned, known.equal))
@@ -109,12 +111,20 @@ def say_worth(summary: Mapping[str, Any], known: Evidence | None, console: Conso
         )
 
 
-def words(known: Evidence) -> tuple[str, bool]:
-    """What evidence says, in a sentence, and whether tuning surely helped, as far as anything tells."""
+def keeps_first(model: LogLinear) -> bool:
+    """Whether a model only takes the first hypotheses: all its weights are 0, and it does not vote."""
+    return not any(model.weights.values()) and not model.decision
+
+
+def words(known: Evidence, *, kept: bool = False) -> tuple[str, bool]:
+    """What evidence says, in a sentence, and whether tuning surely helped, as far as anything tells; `kept`: the model
+    takes the first hypotheses."""
     form = telling((known.tuned, known.first, known.low, known.high))
     where = f"{known.groups} groups of {known.segments} segments" if known.groups else f"{known.segments} segments"
     how = f"{'across' if known.how.endswith('folds') else 'on'} {known.how}"
     score = f"{known.tuned:{form}} (95 % from {known.low:{form}} to {known.high:{form}}) {how}, {where}"
+    if kept:
+        return f"tuning did not help, and the first hypotheses are kept: {score}; {_MORE}", False
     if known.first is None or known.p is None:
         return f"the model is worth {score}", True
     first = f"{known.first:{form}} of the first hypotheses"

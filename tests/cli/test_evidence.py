@@ -74,6 +74,29 @@ def test_scores_of_dev_alone_are_flattering(run: Run, folder: Path) -> None:
     assert "p against first" not in ran.err
 
 
+def test_the_default_keeps_first_hypotheses_that_are_better(run: Run, folder: Path) -> None:
+    spoil("dev.jsonl", 1, 0)
+    ran = run("tune", "dev.jsonl", "--metric", "external", "-o", "m.json", "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["evidence"]["tuned"] == json.loads(ran.out)["evidence"]["first"]
+    said = "tuning did not help, and the first hypotheses are kept: 1.00 (95 % from 1.00 to 1.00) across 5 folds"
+    assert f"warning: {said}" in ran.err
+    assert "all weights are 0" not in ran.err  # said once
+    assert said in run("inspect", "m.json").out
+
+
+def test_the_default_tells_its_folds_for_nothing(run: Run, folder: Path) -> None:
+    ran = run("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "-o", "m.json", "--json")
+    found = json.loads(ran.out)["evidence"]
+    dev = nbest.read("dev.nbest")
+    dev = dev.with_metric(nbest.WER(), nbest.read_references("dev.ref", dev.ids))
+    trainer = nbest.Auto()
+    trainer.fit(dev)
+    assert found["tuned"] == pytest.approx(dev.score(trainer.crossed_.chosen))
+    assert found["how"] == "5 folds"
+    assert found["verdict"] == "helped"
+
+
 def spoil(name: str, seed: int, first: int) -> None:
     """Lists in which the first hypothesis is right and features tell nothing."""
     rng = np.random.default_rng(seed)
