@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial, singledispatch
+from itertools import combinations
 
 import numpy as np
 
@@ -11,9 +12,8 @@ from nbest.compute import segments
 from nbest.compute.executors import current
 from nbest.corpus import Forests, NBest
 from nbest.corpus.contract import Corpus, no_answer
-from nbest.forests.sampling import sample
+from nbest.forests.expectations import variances
 
-_DRAWN = 20  # derivations of each forest
 _LEAST = 1e-3  # share of the largest variance that a combination counts with at least: less is rounding or chance
 
 
@@ -32,7 +32,8 @@ def decorrelated(corpus: Corpus, scale: Floats, columns: Ints) -> Floats:
 def within_covariance(corpus: Corpus, scale: Floats, columns: Ints) -> Floats:
     """[K, K] covariance of some columns, over their scale, around the means of segments.
 
-    Of lists pooled over all hypotheses, of forests over some derivations, drawn alike likely.
+    Of lists pooled over all hypotheses, of forests over derivations, alike likely, on average over forests: the same
+    where lists are equally long, as in `within_scale`.
     """
     raise no_answer("within_covariance", corpus)
 
@@ -45,7 +46,18 @@ def _(corpus: NBest, scale: Floats, columns: Ints) -> Floats:
 
 @within_covariance.register(Forests)
 def _(corpus: Forests, scale: Floats, columns: Ints) -> Floats:
-    return within_covariance(sample(corpus, np.zeros(corpus.edges), _DRAWN).lists(), scale, columns)
+    found = current().map(partial(_covariances, scale[columns], columns), corpus.shards())
+    return np.asarray(sum(found, np.zeros((len(columns), len(columns)))) / max(len(corpus), 1))
+
+
+def _covariances(scale: Floats, columns: Ints, part: Forests) -> Floats:
+    """[K, K] sums over forests of covariances, each by the variance of a sum: K (K + 1) / 2 passes over the edges."""
+    own = [np.asarray(part.features[:, d], np.float64) / unit for d, unit in zip(columns, scale, strict=True)]
+    spread = lambda values: float(variances(part, np.zeros(part.edges), values).sum())  # noqa: E731
+    out = np.diag([spread(values) for values in own])
+    for a, b in combinations(range(len(own)), 2):
+        out[a, b] = out[b, a] = (spread(own[a] + own[b]) - out[a, a] - out[b, b]) / 2
+    return out
 
 
 def _products(scale: Floats, columns: Ints, part: NBest) -> Floats:

@@ -7,7 +7,8 @@ import pytest
 
 from nbest.features import within_scale
 from nbest.features.decorrelate import decorrelated, within_covariance
-from nbest.forests.sampling import sample
+from nbest.forests.derivations import forests_of
+from nbest.forests.kbest import kbest
 from nbest.testing import toy_forests, toy_lists
 from nbest.trainers import MERT
 
@@ -34,12 +35,23 @@ def test_covariance_within_lists():
     np.testing.assert_allclose(np.diag(found), 1.0)
 
 
-def test_covariance_of_forests_is_that_of_derivations_drawn():
-    forests, columns = toy_forests(), np.array([0, 1])
-    drawn = sample(forests, np.zeros(forests.edges), 20).lists()
-    scale = within_scale(forests)
-    found = within_covariance(forests, scale, columns)
-    np.testing.assert_allclose(found, within_covariance(drawn, scale, columns))
+def test_covariance_over_derivations_of_forests():
+    forests, columns = toy_forests(), np.array([1, 0])
+    every = kbest(forests, np.zeros(forests.edges), 10**5)  # all of them
+    assert np.diff(every.offsets).max() < 10**5
+    scale, sums = within_scale(forests), np.zeros((2, 2))
+    features = np.stack([every.sums(forests.features[:, d]) / scale[d] for d in columns], axis=1)
+    for low, high in zip(every.offsets[:-1], every.offsets[1:], strict=True):
+        if high > low:
+            sums += np.cov(features[low:high], rowvar=False, bias=True)
+    np.testing.assert_allclose(within_covariance(forests, scale, columns), sums / len(forests), atol=1e-9)
+
+
+def test_lists_as_forests():
+    corpus, columns = mixed(toy_lists(9)), np.arange(3)
+    corpus = corpus.select(np.flatnonzero(corpus.lengths == corpus.lengths.max()))
+    ours, theirs = (within_covariance(each, within_scale(corpus), columns) for each in (forests_of(corpus), corpus))
+    np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
 def test_combinations_are_uncorrelated_and_nearest_to_the_features():

@@ -43,10 +43,13 @@ def value_of(forests, model):
 @settings(deadline=None, max_examples=25)
 @given(seeds, st.booleans(), st.sampled_from(["first", "best"]), st.booleans())
 def test_equals_mert_on_all_derivations(seed, lattices, ascent, bleu):
-    """Every start ends at the same value, as every line search finds the same best interval."""
+    """Every start ends at the same value, as every line search finds the same best interval.
+
+    Along features: combinations of them are of averages over forests here, over derivations there."""
     forests = toy(seed, BLEU(tokenize="none", max_ngram_order=2) if bleu else None, lattices=lattices)
     problem, corpus = prepare(forests, "MERT"), enumerated(forests)
-    trainer = MERT(restarts=3, hops=1, directions=1, elite=2, ascent=ascent, seed=seed, threads=1)
+    options = {"directions": 1, "elite": 2, "ascent": ascent, "axes": "features"}
+    trainer = MERT(restarts=3, hops=1, seed=seed, threads=1, **options)
     found = _Search(trainer, problem).run()
     expected = _Search(trainer, Problem(corpus, corpus.metric, problem.scale)).run()
     assert found.value == pytest.approx(expected.value, abs=1e-9)
@@ -59,7 +62,7 @@ def test_equals_mert_on_all_derivations(seed, lattices, ascent, bleu):
 def test_lists_as_forests_give_the_very_same_weights(seed):
     corpus = toy_lists(seed=seed, segments_=8, noise=0.5)
     problem, forests = prepare(corpus, "MERT"), forests_of(corpus)
-    trainer = MERT(restarts=3, hops=2, directions=2, seed=seed)
+    trainer = MERT(restarts=3, hops=2, directions=2, axes="features", seed=seed)
     expected = _Search(trainer, problem).run()
     found = _Search(trainer, Problem(forests, corpus.metric, problem.scale)).run()
     assert np.array_equal(found.weights, expected.weights)

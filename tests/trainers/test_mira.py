@@ -61,6 +61,7 @@ def twin(lists: SparseLists, C: float, decay: float, step: float, rounds: int, s
     return out
 
 
+@pytest.mark.filterwarnings("ignore:.*start from.* are kept")
 @pytest.mark.parametrize("metric", [WER(), BIGRAMS])
 @pytest.mark.parametrize("dense", [None, True])
 @pytest.mark.parametrize("seed", [1, 2])

@@ -114,6 +114,7 @@ def test_the_sample_risk_never_rises(kind, smoothing, metric) -> None:
     assert sign * corpus.score(oracle(corpus)) >= sign * model.scores_["dev"]
 
 
+@pytest.mark.filterwarnings("ignore:.*start from.* are kept")
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_heldout_lists_choose_the_number_of_steps(kind, seed) -> None:

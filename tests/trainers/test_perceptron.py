@@ -64,6 +64,7 @@ def twin(lists: SparseLists, begin: Any, step: float, sensitive: str, rounds: in
     return out
 
 
+@pytest.mark.filterwarnings("ignore:.*start from.* are kept")
 @pytest.mark.parametrize("sensitive", ["none", "step", "margin", "both"])
 @pytest.mark.parametrize("dense", [None, True])
 @pytest.mark.parametrize("seed", [1, 2])

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError
 from nbest.compute import segments
+from nbest.decisions.chosen import first_score
 from nbest.features import corpus_scale, within_scale
 from nbest.metrics import METRICS, External, make_metric
 from nbest.model.loglinear import LogLinear
@@ -180,6 +181,7 @@ def test_for_an_error_rate_it_is_the_expected_rate():
     assert least == pytest.approx(errors / (words + 0.1) + penalty, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*first hypotheses are kept")
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
 def test_held_out_lists_choose_among_the_points_visited(optimiser, monkeypatch):
     visited = []
@@ -199,9 +201,10 @@ def test_held_out_lists_choose_among_the_points_visited(optimiser, monkeypatch):
         model = trainer.fit(corpus, heldout)
         scale = corpus_scale(corpus, within_scale(corpus))
         models = [LogLinear(dict(zip(corpus.feature_names, w / scale, strict=True))) for w in visited]
-        assert model.scores_["heldout"] == pytest.approx(max(heldout.score(m.predict(heldout)) for m in models))
+        reached = [heldout.score(m.predict(heldout)) for m in models]
+        assert model.scores_["heldout"] == pytest.approx(max(*reached, first_score(heldout)))
         assert any(np.array_equal(trainer.result_.weights, w) for w in visited)
-        assert model.scores_["dev"] == trainer.result_.value
+        assert max(reached) < first_score(heldout) or model.scores_["dev"] == trainer.result_.value
 
 
 def test_sparse_features():

@@ -18,6 +18,7 @@ from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
 from nbest.trainers.differing import FLAT, flat
 from nbest.trainers.finishing import finish
+from nbest.trainers.keeping import keeping_base
 from nbest.trainers.lists import on_lists
 from nbest.trainers.problem import Problem, prepare
 from nbest.trainers.trainer import Trainer
@@ -42,6 +43,7 @@ class GridSearch(Trainer):
     base: str | None = parameter(None, "feature of weight 1 (None: the first that differs within lists)")
     limit: int = parameter(20000, "combinations; where there are more, features are scanned one at a time", least=0)
 
+    @keeping_base
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""
@@ -95,6 +97,7 @@ class RandomSearch(Trainer):
     trials: int = parameter(1000, "weight vectors to try", least=1)
     seed: int = parameter(1, "of what is drawn")
 
+    @keeping_base
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""

@@ -14,6 +14,7 @@ from nbest.objectives import Risk, SparseOnly, value_and_gradient
 from nbest.optimisers import OPTIMISERS
 from nbest.trainers.dense.risk import nat_per_segment
 from nbest.trainers.finishing import finish
+from nbest.trainers.keeping import keeping_base
 from nbest.trainers.lists import on_lists
 from nbest.trainers.problem import prepare
 from nbest.trainers.trainer import Trainer
@@ -44,6 +45,7 @@ class SoftBLEU(Trainer):
     iterations: int = parameter(500, "of the optimiser, at most", least=1)
     start: dict[str, float] | None = parameter(None, "weights to start from, in the features' own units (None: 0)")
 
+    @keeping_base
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; of all points visited the best held-out one is taken, if given."""

@@ -13,6 +13,7 @@ from nbest.compute.compilation import kernel
 from nbest.corpus import NBest
 from nbest.metrics import BLEU
 from nbest.model.loglinear import LogLinear
+from nbest.trainers.keeping import keeping_base
 from nbest.trainers.lists import on_lists
 from nbest.trainers.online.base import (
     Round,
@@ -60,6 +61,7 @@ class MIRA(Trainer):
     patience: int = parameter(3, "rounds without a better score that end them", least=1)
     seed: int = parameter(1, "of the order of lists, and of those left out")
 
+    @keeping_base
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""

@@ -19,6 +19,7 @@ from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.lbfgs import lbfgs
 from nbest.optimisers.result import Result
+from nbest.trainers.keeping import keeping_base
 from nbest.trainers.lists import on_lists
 from nbest.trainers.online.base import informative, judge_of, ranges
 from nbest.trainers.online.pro_pairs import Pairs, sample_pairs
@@ -74,6 +75,7 @@ class PRO(Trainer):
     patience: int = parameter(1, "variances without a better score that end the search", least=1)
     seed: int = parameter(1, "of the pairs, and of the lists left out")
 
+    @keeping_base
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""

@@ -13,6 +13,7 @@ from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
+from nbest.trainers.keeping import keeping_base
 from nbest.trainers.lists import on_lists
 from nbest.trainers.sparse.base import SparseLists, sparse_lists
 from nbest.trainers.sparse.boosting_descent import Descent
@@ -64,6 +65,7 @@ class Boosting(Trainer):
     patience: int | None = parameter(2000, "rounds without a better held-out score that end the training", least=1)
     tolerance: float = parameter(1e-6, "least share by which a round must lower the loss", least=0, finite=True)
 
+    @keeping_base
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics."""

@@ -16,6 +16,7 @@ from nbest.lines.sparse_lines import SparseLines
 from nbest.lines.sparse_totals import sample_risk
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
+from nbest.trainers.keeping import keeping_base
 from nbest.trainers.lists import on_lists
 from nbest.trainers.sparse.base import SparseLists, sparse_lists
 from nbest.trainers.sparse.msr_selection import MeanCorrelation, ModelCorrelation, Selection, candidates, ranking
@@ -77,6 +78,7 @@ class MSR(Trainer):
         """Nothing is drawn."""
         return False
 
+    @keeping_base
     @on_lists
     def fit(self, corpus: NBest, heldout: NBest | None = None) -> LogLinear:
         """Learn weights from lists with statistics; held-out ones choose the number of steps."""
