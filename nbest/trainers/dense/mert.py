@@ -29,7 +29,7 @@ from nbest.trainers.trainer import Trainer
 _ROWS = 100_000  # that are scaled together
 _MOST = 10**6  # restarts, hops and so on
 _HOPS = 4, 50  # of a chain where they are not given: at least and at most
-_WORK = 400_000  # hypotheses times hops of a chain, where that is between these
+_WORK = 200_000  # hypotheses times hops of a chain, where that is between these
 _EDGE = 50  # hypotheses that are searched as fast as an edge
 _NEAR = 1e-6  # how far from a point its ties are broken, in units of its weights
 
