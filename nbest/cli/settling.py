@@ -29,13 +29,14 @@ def decision_asked(call: Tune) -> str | None:
 
 def words(known: Settled, decision: Mapping[str, Any]) -> str:
     """What was settled, in a sentence: the decision that is taken, and others with their scores."""
-    one, *others = known.tried
+    first, *others = known.tried
     form = telling(each.score for each in known.tried)
     how = f"{'across' if known.how.endswith('folds') else 'on'} {known.how}, {known.segments} segments"
-    own = next((each for each in others if each.kind == decision.get("kind")), None)
+    taken = decision.get("kind", "1best"), decision.get("gamma")
+    own = next((each for each in others if (each.kind, each.gamma) == taken), None)
     if own is None:
         rest = ", ".join(f"{each.kind} {each.score:{form}} ({_sure(each)})" for each in others)
-        return f"decision: 1best, {one.score:{form}} {how}; not surely better: {rest}"
+        return f"decision: {first.kind}, {first.score:{form}} {how}; not surely better: {rest}"
     rest = " and ".join(f"{each.score:{form}} of {each.kind}" for each in known.tried if each != own)
     return f"decision: {own.kind}, {own.score:{form}} {how}, against {rest} ({_sure(own)})"
 

@@ -14,13 +14,13 @@ from nbest.model.values import number_of, text_in
 class TriedDecision:
     """A decision, the best of its kind, and its score.
 
-    p is how surely it is better than 1-best: of a paired permutation test, corrected for the number that was tried.
+    p is how surely it is better than the first that was tried: of a paired permutation test, corrected for all of them.
     """
 
     kind: str
     score: float
     gamma: float | None = None
-    p: float | None = None  # None: of 1-best itself
+    p: float | None = None  # None: of the first itself
 
     def content(self) -> dict[str, Any]:
         """As the model file keeps it."""
@@ -29,7 +29,7 @@ class TriedDecision:
 
 @dataclass(frozen=True)
 class Settled:
-    """Decisions that were tried, 1-best first, on so many segments."""
+    """Decisions that were tried on so many segments: first 1-best, or that which the trainer gave to the model."""
 
     how: str  # "5 folds", "held-out lists"
     segments: int

@@ -13,6 +13,7 @@ from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest, prune
 from nbest.corpus.contract import Corpus
 from nbest.decisions.choose import decision_of
+from nbest.decisions.chosen import choice_of
 from nbest.decisions.consensus import consensus_of_each
 from nbest.decisions.mbr import gain_of, mbr_of_each
 from nbest.decisions.vote import vote
@@ -34,6 +35,9 @@ GAMMAS = (0.5, 1.0, 2.0, 4.0)
 
 AMONG = 10
 """Hypotheses of a list that are compared with each other, the best ones: more of them are not only dearer but worse."""
+
+ONE = {"kind": "1best"}
+"""The decision of a model that keeps none."""
 
 _BYTES = 30_000_000  # of pairs of texts that are compared
 _LEAST = 20  # segments without which nothing is tried
@@ -69,28 +73,30 @@ def lists_left(model: LogLinear, corpus: Corpus | None, heldout: Corpus | None, 
 
 
 def settle(model: LogLinear, left: Left | None) -> LogLinear:
-    """The model with the decision by which lists that were left out are chosen best: 1-best, unless another is better
-    beyond noise; and what was tried (`model.settled`).
+    """The model with the decision by which lists that were left out are chosen best: its own, which is 1-best where it
+    has none, unless another is better beyond noise; and what was tried (`model.settled`).
 
     Lists with answers may vote; others are chosen from by minimum Bayes risk and by consensus, each at `GAMMAS`. The
-    others must be better than 1-best with p <= 0.05 by a paired permutation test, corrected for their number; of
+    others must be better than its own with p <= 0.05 by a paired permutation test, corrected for their number; of
     those that are, the best is taken. It looks at the best `AMONG` hypotheses of lists that are spread over all.
     """
-    if left is None or model.decision:
+    if left is None:
         return model
     few = left.some()
     candidates = list(_candidates(model, few.lists))
     if len(few.lists) < _LEAST or not candidates:
         return model
-    stats, metric = by_group(_statistics(few, candidates), few.lists.groups), few.lists.need_metric()
+    chosen = _statistics(few, candidates, model.decision)
+    stats, metric = by_group(chosen, few.lists.groups), few.lists.need_metric()
     scores = np.asarray(metric.score(stats.sum(axis=0)))
     p = better_than(metric, stats[:, 0], stats[:, 1:])
     gains = (scores[1:] - scores[0]) * (1.0 if metric.higher_is_better else -1.0)
     sure = np.flatnonzero(p <= LEVEL)
-    own = {} if not len(sure) else dict(candidates[sure[gains[sure].argmax()]])
-    tried = [TriedDecision("1best", float(scores[0])), *_best_of_kinds(candidates, scores[1:], gains, p)]
+    best = candidates[sure[gains[sure].argmax()]] if len(sure) else decision_of(model)
+    own = TriedDecision(decision_of(model)["kind"], float(scores[0]))
+    tried = [own, *_best_of_kinds(candidates, scores[1:], gains, p)]
     known = Settled(left.how, int((few.lists.lengths > 0).sum()), tuple(tried))
-    return replace(model, decision=own, settled=known.content())
+    return replace(model, decision={} if best == ONE else dict(best), settled=known.content())
 
 
 def _comparable(corpus: Corpus | None) -> TypeGuard[NBest]:
@@ -109,7 +115,9 @@ def _affordable(lists: NBest) -> int:
 
 
 def _candidates(model: LogLinear, lists: NBest) -> Iterator[Decision]:
-    """Decisions other than 1-best that lists allow, all sharpnesses of a kind together."""
+    """Decisions other than the model's that lists allow, all sharpnesses of a kind together."""
+    if model.decision:
+        yield ONE
     if lists.answers is not None:
         yield from (decision_of(model, {"kind": "vote", "gamma": gamma}) for gamma in (0.0, *GAMMAS))
         return
@@ -118,18 +126,24 @@ def _candidates(model: LogLinear, lists: NBest) -> Iterator[Decision]:
     yield from ({"kind": "consensus", "gamma": gamma, "among": AMONG} for gamma in GAMMAS)
 
 
-def _statistics(left: Left, candidates: list[Decision]) -> Floats:
-    """[N, 1 + C, M] of what 1-best and each of the candidates choose; nothing where a list is empty."""
+def _statistics(left: Left, candidates: list[Decision], own: Decision) -> Floats:
+    """[N, 1 + C, M] of what is chosen by the own decision and each of the candidates; nothing where a list is empty."""
     stats, _ = left.lists.need_stats()
     out = np.zeros((len(left.lists), 1 + len(candidates), stats.shape[1]))
     for number, model in enumerate(left.models):
         rows = np.flatnonzero(left.which == number)
-        lists = _scored(model, left.lists.select(rows))
-        mine, _ = lists.need_stats()
-        for at, choice in enumerate(_choices(model, lists, candidates)):
-            filled = choice >= 0
-            out[rows[filled], at] = mine[choice[filled]]
+        whole = left.lists.select(rows)
+        few = _scored(model, whole)
+        _fill(out[:, 0], rows, whole, choice_of(replace(model, decision=own), whole))
+        for at, choice in enumerate(_choices(model, few, candidates)):
+            _fill(out[:, 1 + at], rows, few, choice)
     return out
+
+
+def _fill(out: Floats, rows: Ints, lists: NBest, choice: Ints) -> None:
+    """The statistics of what is chosen of lists, into these rows."""
+    filled = choice >= 0
+    out[rows[filled]] = lists.need_stats()[0][choice[filled]]
 
 
 def _scored(model: LogLinear, lists: NBest) -> NBest:
@@ -142,13 +156,14 @@ def _scored(model: LogLinear, lists: NBest) -> NBest:
 
 
 def _choices(model: LogLinear, lists: NBest, candidates: list[Decision]) -> Iterator[Ints]:
-    """What 1-best and each of the candidates choose, in their order."""
+    """What each of the candidates chooses, in their order."""
     scorer = LogLinear({"score": 1.0}, metric=model.metric, answer=model.answer)
-    yield scorer.predict(lists)
     for kind, some in groupby(candidates, key=lambda each: str(each["kind"])):
         options = [{name: value for name, value in each.items() if name != "kind"} for each in some]
-        gammas = [float(each["gamma"]) for each in options]
-        if kind == "vote":
+        gammas = [float(each.get("gamma", 1.0)) for each in options]
+        if kind == "1best":
+            yield scorer.predict(lists)
+        elif kind == "vote":
             yield from (vote(scorer, lists, **each) for each in options)
         elif kind == "mbr":
             yield from mbr_of_each(scorer, lists, gammas, gain_of(model))
@@ -161,4 +176,4 @@ def _best_of_kinds(candidates: list[Decision], scores: Floats, gains: Floats, p:
     for kind in dict.fromkeys(str(each["kind"]) for each in candidates):
         mine = [at for at, each in enumerate(candidates) if each["kind"] == kind]
         best = max(mine, key=lambda at: (p[at] <= LEVEL, gains[at], -at))
-        yield TriedDecision(kind, float(scores[best]), float(candidates[best]["gamma"]), float(p[best]))
+        yield TriedDecision(kind, float(scores[best]), candidates[best].get("gamma"), float(p[best]))

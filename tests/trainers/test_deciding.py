@@ -108,6 +108,24 @@ def test_votes_where_there_are_answers() -> None:
     assert held(BLIND, answers(3, 0.02)).decision == {}
 
 
+def test_a_decision_of_the_trainer_stays_unless_another_is_better() -> None:
+    """Votes tell nothing where texts differ, and all where answers repeat."""
+    votes = replace(BLIND, decision={"kind": "vote", "pool": "scores"})
+    lists = copies(1)
+    found = held(votes, lists)
+    assert [each["kind"] for each in found.settled["tried"]] == ["vote", "1best", "mbr", "consensus"]
+    assert found.decision["kind"] in ("mbr", "consensus")
+    assert found.settled["tried"][0]["score"] == pytest.approx(lists.score(choose(votes, lists).chosen))
+    voters = replace(votes, weights={"third": 1e-6}, decision={"kind": "vote"})
+    kept = held(voters, answers(1, 0.4))
+    assert kept.decision == voters.decision
+    assert kept.settled["tried"][0]["kind"] == "vote"
+    rare = answers(1, 0.4)
+    telling = replace(rare, features=(rare.need_stats()[0][:, :1] > 0) + 0.1 * rare.features)
+    misled = replace(telling, answers=Texts.of("same" if i % 2 else "other" for i in range(rare.hypotheses)))
+    assert held(replace(voters, weights={"third": 1.0}, decision={"kind": "vote", "gamma": 0.0}), misled).decision == {}
+
+
 def test_models_of_folds_choose_of_what_they_were_not_fitted_on() -> None:
     """The lists of a fold are chosen from by the model of this fold alone."""
     lists = copies(1)
@@ -149,8 +167,6 @@ def test_features_that_a_model_adds_are_those_of_whole_lists() -> None:
 def test_nothing_is_settled_without_something_to_settle_it_on() -> None:
     lists = copies(1)
     forests = toy_forests(3, forests=30).with_metric(BLEU(tokenize="none", max_ngram_order=2))
-    votes = replace(BLIND, decision={"kind": "vote"})
-    assert settle(votes, lists_left(votes, None, lists, None)) == votes, "a trainer's own decision stays"
     crossed = crossfit(lambda part: BLIND, lists, folds=3)
     for left in (
         lists_left(BLIND, lists, None, None),
