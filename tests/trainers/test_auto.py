@@ -178,7 +178,7 @@ def voters(segments: int, seed: int) -> NBest:
     said = np.where(right, "right", np.where(rng.random((segments, 9)) < 0.7, "wrong", "other")).ravel()
     found = NBest(
         np.arange(0, said.size + 1, 9), np.zeros((said.size, 0)), (), tuple(map(str, range(segments))),
-        texts=Texts.of(said.tolist()), gains=(said == "right").astype(float),
+        texts=Texts.of(said.tolist()), answers=Texts.of(said.tolist()), gains=(said == "right").astype(float),
         sparse=csr_array(np.tile(np.eye(9), (segments, 1))), sparse_names=tuple(f"v{v}" for v in range(9)),
     )  # fmt: skip
     return found.with_metric(nbest.External())
@@ -198,8 +198,23 @@ def test_votes_are_counted_where_they_are_better() -> None:
 
 
 def test_votes_are_not_counted_where_hypotheses_tell_more() -> None:
-    dev = replace(lists(80, told=3.0), texts=Texts.of(["same", "same", "t2", "t3", "t4"] * 80))
-    assert not Auto().fit(dev).decision
+    answers = Texts.of(["same", "same", "t2", "t3", "t4"] * 80)
+    trainer = Auto()
+    assert not trainer.fit(replace(lists(80, told=3.0), answers=answers)).decision
+    assert any(row["fit"].startswith("votes") for row in trainer.result_.history)
+
+
+def test_a_known_base_model_is_leaned_to_where_nothing_better_was_learned() -> None:
+    """A base model that is as good as can be, told apart from none by few lists."""
+    away = []
+    for seed in range(6):
+        corpus = lists(20, seed=seed, told=3.0)
+        start = {"known": 1.0, "noise": 0.0}
+        given, free = (Auto(start=each, repeats=1).fit(corpus) for each in (start, None))
+        scale = within_scale(corpus)[1] / within_scale(corpus)[0]
+        away.append([abs(m.weights["noise"] / m.weights["known"]) * scale for m in (given, free)])
+    with_base, without = np.mean(away, axis=0)
+    assert with_base < 0.8 * without
 
 
 class Plain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -50,11 +50,28 @@ class Averaged:
         every = [self.full, *(weights for weights, _ in fitted.values())]
         self.weights = in_proportion(self.shares @ np.mean(every, axis=0))
         away = [np.flatnonzero(self.fold[self.rows] != number) for number in range(self.folds)]
-        self.models = [
+        self.models: list[Floats] = [
             in_proportion(self._shares(away[number]) @ weights)
             for (which, number), (weights, _) in fitted.items()
             if which == 0
         ]
+        if self.models and fits.trusted:
+            self._lean(away)
+
+    def _lean(self, away: Sequence[Ints]) -> None:
+        """Let the base model have the share of draws in which it is better than what was learned without the lists."""
+        base, both = in_proportion(self.fits.base), np.zeros((len(self.rows), 2, self.left_out.shape[2]))
+        for number, weights in enumerate(self.models):
+            out = self.fold[self.rows] == number
+            both[out] = chosen_stats(self.problem.part(self.rows[out]), np.stack([weights, base]))
+
+        def leaning(weights: Floats, places: Ints) -> Floats:
+            stats = units_of(self.problem.corpus, self.rows[places], both[places])
+            learned, own = best_shares(self.problem, stats, self.trainer.seed)
+            return in_proportion(learned * weights + own * base)
+
+        self.weights = leaning(self.weights, np.arange(len(self.rows)))
+        self.models = [leaning(weights, places) for weights, places in zip(self.models, away, strict=True)]
 
     def history(self) -> Iterator[dict[str, Any]]:
         """Each fit, its score on left-out and held-out lists, and its share in the average."""

@@ -32,6 +32,7 @@ SOFT = (0.1, 1.0, 10.0)
 """Variances of the metric of expected statistics."""
 _ALPHA = 100.0  # SoftBLEU's
 _IMITATION = 10.0  # variance of the weights that make the first hypotheses likely
+_IMITATED = 0.9  # share of lists from which on it is said to choose as what made the lists
 _ITERATIONS = 15  # of a step: the next one goes on from there
 
 
@@ -43,13 +44,15 @@ class Fits:
     problem: Problem[NBest]
     spread: Floats  # [D + D'] of features over the whole corpus, the units of risk
     base: Floats  # [D + D'] weights of the base model
+    trusted: bool = False  # whether that is what made the lists: it is given, or chooses the first hypotheses
     alone: str | None = None  # a feature that is also tried by itself
 
     @classmethod
     def of(cls, problem: Problem[NBest], start: dict[str, float] | None = None, alone: str | None = None) -> Fits:
         """The base model is `start`, or the weights under which the first hypotheses are most likely."""
         base = problem.start(start) if start else _imitation(problem)
-        return cls(problem, corpus_scale(problem.corpus, problem.scale), base, alone)
+        trusted = bool(start) or _agreement(problem, base) >= _IMITATED
+        return cls(problem, corpus_scale(problem.corpus, problem.scale), base, trusted, alone)
 
     @property
     def smooth(self) -> bool:
@@ -121,6 +124,13 @@ def _imitation(problem: Problem[NBest]) -> Floats:
     losses[lists.offsets[:-1][lists.lengths > 0]] = 0.0
     shards = list_shards(lists, problem.scale, losses)
     return _likeliest(Quadratic(_IMITATION), np.zeros(len(problem.names)), shards, 3 * _ITERATIONS)
+
+
+def _agreement(problem: Problem[NBest], weights: Floats) -> float:
+    """In which share of the lists that leave a choice these weights choose the first hypothesis."""
+    lists = problem.corpus
+    several = lists.lengths > 1
+    return float((problem.model(weights).predict(lists)[several] == lists.offsets[:-1][several]).mean())
 
 
 def _likeliest(penalty: Penalty, start: Floats, shards: Sequence[Any], iterations: int = 2 * _ITERATIONS) -> Floats:
