@@ -1,6 +1,7 @@
 """`python -m benchmarks [NAME ...]`: run all benchmarks, or those named.
 
-`python -m benchmarks quality [OPTION ...]` takes hours and goes on where it stopped: it is run by itself.
+Those that take hours, go on where they stopped and have options are run by themselves: `python -m benchmarks quality
+[OPTION ...]`, `loop-draws [OPTION ...]`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from benchmarks import (
     kernels,
     language_model,
     loop,
+    loop_draws,
     lowdim,
     methods,
     msr,
@@ -68,8 +70,10 @@ BENCHMARKS = {
     "slow-ends": slow_ends.main,
 }
 
-if sys.argv[1:2] == ["quality"]:
-    quality.main(sys.argv[2:])
+BY_THEMSELVES = {"quality": quality.main, "loop-draws": loop_draws.main}
+
+if sys.argv[1:2] and sys.argv[1] in BY_THEMSELVES:
+    BY_THEMSELVES[sys.argv[1]](sys.argv[2:])
 else:
     for name in sys.argv[1:] or BENCHMARKS:
         print(f"\n== {name}")
