@@ -2,6 +2,7 @@
 
     python -m benchmarks loop-draws                        the decoder finds the best there is, in forests made once
     python -m benchmarks loop-draws --beam 3               a decoder that misses much
+    python -m benchmarks loop-draws --beam 3 --step 0.5    and part of the way to the trained weights in each round
     python -m benchmarks loop-draws --pair de-en --methods risk,mert --draws 2
 
 A translator of 20,000 sentence pairs of NBEST_DATA is tuned by decoding again, on draws of 200 sentences that do not
@@ -39,6 +40,7 @@ TRAINED, DRAWN, TESTED, K = 20_000, 200, 900, 100
 _WORDS = range(5, 21)  # of a source sentence
 _WIDE = {"beam": 30, "edges_a_node": 10}
 _WAYS = {**METHODS, "auto": ListMethod(lambda n: Auto(), warm=True)}
+_KEY = ("pair", "beam", "step", "method", "draw")  # of a line of results
 Numbered = tuple[str, int]  # the part and the number of a sentence
 
 
@@ -96,10 +98,10 @@ class LoopBench:
             raise SystemExit(f"{self.pair} has {len(order)} sentences of {part}: too few for draw {draw + 1}")
         return self.inputs(part, rows)
 
-    def tuned(self, method: str, draw: int, rounds: int) -> dict[str, Any]:
+    def tuned(self, method: str, draw: int, rounds: int, step: float) -> dict[str, Any]:
         """One loop: BLEU of test sentences with the weights of the chosen and of the last round, and search errors."""
         way, zeros = _WAYS[method], dict.fromkeys(self.system.start, 0.0)
-        settings: dict[str, Any] = {"warm": way.warm, "grid": way.grid or None, "rounds": rounds, "k": K}
+        settings: dict[str, Any] = {"warm": way.warm, "grid": way.grid or None, "rounds": rounds, "k": K, "step": step}
         with tempfile.TemporaryDirectory() as folder:
             loop = Loop(self, way.trainer(DRAWN), BLEU_OF_TOKENS, Path(folder) / "run", start=zeros, **settings)
             model = loop.run(self.drawn("dev", draw), self.drawn("devtest", draw))
@@ -116,18 +118,29 @@ class LoopBench:
 def table(lines: Sequence[Mapping[str, Any]], first: str) -> Table:
     """Means and spreads over draws, and the mean difference to a method on the same draws, with its standard error."""
     rows: list[list[Any]] = []
-    by: dict[tuple[str, int, str], dict[int, Mapping[str, Any]]] = {}
+    by: dict[tuple[str, int, float, str], dict[int, Mapping[str, Any]]] = {}
     for line in lines:
-        by.setdefault((line["pair"], line["beam"], line["method"]), {})[line["draw"]] = line
-    for (pair, beam, method), found in sorted(by.items()):
-        base = by.get((pair, beam, first), {})
+        by.setdefault((line["pair"], line["beam"], line["step"], line["method"]), {})[line["draw"]] = line
+    for (pair, beam, step, method), found in sorted(by.items()):
+        base = by.get((pair, beam, step, first), {})
         gaps = [line["test"] - base[draw]["test"] for draw, line in found.items() if draw in base]
         values = {name: np.array([line[name] for line in found.values()]) for name in ("test", "last", "missed")}
         gap = f"{np.mean(gaps):+.2f} ({_error(gaps):.2f})" if len(gaps) > 1 and method != first else None
         spread = float(values["test"].std(ddof=1)) if len(found) > 1 else None
         means = [float(values[name].mean()) for name in ("last", "missed")]
-        rows.append([pair, beam or "none", method, len(found), float(values["test"].mean()), spread, gap, *means])
-    heads = ["pair", "beam", "method", "draws", "test", "spread", f"against {first}", "last round", "search errors"]
+        rows.append([pair, beam or "none", step, method, len(found), float(values["test"].mean()), spread, gap, *means])
+    heads = [
+        "pair",
+        "beam",
+        "step",
+        "method",
+        "draws",
+        "test",
+        "spread",
+        f"against {first}",
+        "last round",
+        "search errors",
+    ]
     return Table(heads, rows)
 
 
@@ -140,17 +153,17 @@ def main(words: Sequence[str] | None = None) -> None:
     asked = _parser().parse_args(words)
     results: Path = asked.results
     lines = [json.loads(line) for line in results.read_text().splitlines()] if results.is_file() else []
-    done = {(line["pair"], line["beam"], line["method"], line["draw"]) for line in lines}
+    done = {tuple(line[key] for key in _KEY) for line in lines}
     results.parent.mkdir(parents=True, exist_ok=True)
     run = Run(results.parent / "run", Path(os.environ.get("NBEST_DATA", "data")), threads=asked.threads, say=print)
     run.work.mkdir(parents=True, exist_ok=True)
     bench = LoopBench(run, asked.pair, asked.beam)
     for draw in range(asked.draws):
         for method in asked.methods.split(","):
-            if (asked.pair, asked.beam, method, draw) in done:
+            key = (asked.pair, asked.beam, asked.step, method, draw)
+            if key in done:
                 continue
-            line = {"pair": asked.pair, "beam": asked.beam, "method": method, "draw": draw}
-            line |= bench.tuned(method, draw, asked.rounds)
+            line = dict(zip(_KEY, key, strict=True)) | bench.tuned(method, draw, asked.rounds, asked.step)
             lines.append(line)
             with results.open("a") as file:
                 file.write(json.dumps(line) + "\n")
@@ -162,6 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m benchmarks loop-draws", description=__doc__.splitlines()[0])
     parser.add_argument("--pair", default="fr-en", help="languages (fr-en, de-en)")
     parser.add_argument("--beam", type=int, default=0, help="of the translator (0: the best of forests made once)")
+    parser.add_argument("--step", type=float, default=1.0, help="of the loop")
     parser.add_argument("--draws", type=int, default=4, help="of 200 sentences each")
     parser.add_argument("--rounds", type=int, default=8, help="at most")
     parser.add_argument(

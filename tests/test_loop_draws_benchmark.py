@@ -19,7 +19,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoopBench:
     monkeypatch.setattr(loop_draws, "DRAWN", 4)
     made = LoopBench(Run(tmp_path, tmp_path), "fr-en", 0)
     sentences = [f"s{i}" for i in range(12)], [f"r{i}" for i in range(12)]
-    made.texts = {part: sentences for part in ("dev", "devtest", "test")}
+    made.texts = dict.fromkeys(("dev", "devtest", "test"), sentences)
     made.forests = {part: toy_forests(3, forests=12) for part in ("dev", "test")}
     return made
 
@@ -34,7 +34,7 @@ def test_draws_do_not_overlap(bench: LoopBench) -> None:
 
 def test_the_best_of_forests_is_found_whatever_the_weights(bench: LoopBench) -> None:
     forests, rows = bench.forests["dev"], [2, 5, 7]
-    for weights in ({name: 1.0 for name in forests.feature_names}, {name: -1.0 for name in forests.feature_names}):
+    for weights in (dict.fromkeys(forests.feature_names, 1.0), dict.fromkeys(forests.feature_names, -1.0)):
         lists = bench.decode(weights, [("dev", row) for row in rows])
         assert lists.ids == tuple(forests.ids[row] for row in rows)
         scores = lists.features.sum(axis=1) * next(iter(weights.values()))
@@ -48,11 +48,12 @@ def test_the_best_of_forests_is_found_whatever_the_weights(bench: LoopBench) -> 
 def test_differences_are_of_the_same_draws() -> None:
     tests = {"mert": (20.0, 22.0), "risk": (21.0, 22.5), "auto": (25.0,)}
     lines = [
-        {"pair": "fr-en", "beam": 0, "method": name, "draw": draw, "test": score, "last": score - 1, "missed": 0.25}
+        {"pair": "fr-en", "beam": 0, "step": 0.5, "method": name, "draw": draw, "test": score, "last": score - 1}
+        | {"missed": 0.25}
         for name, scores in tests.items()
         for draw, score in enumerate(scores)
     ]
-    rows = {row[2]: row for row in table(lines, "mert").rows}
-    assert rows["risk"][3:] == [2, 21.75, pytest.approx(np.sqrt(1.125)), "+0.75 (0.25)", 20.75, 0.25]
-    assert rows["mert"][6] is None
-    assert rows["auto"][3:7] == [1, 25.0, None, None]
+    rows = {row[3]: row for row in table(lines, "mert").rows}
+    assert rows["risk"][4:] == [2, 21.75, pytest.approx(np.sqrt(1.125)), "+0.75 (0.25)", 20.75, 0.25]
+    assert rows["mert"][7] is None
+    assert rows["auto"][4:8] == [1, 25.0, None, None]

@@ -51,6 +51,12 @@ class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.FormatOption, c.E
     heldout_refs: list[str] | None = parameter(None, "Its references.")
     rounds: int = parameter(20, "Rounds at most.", least=1)
     k: int = parameter(200, "Candidates of each segment in a round.", least=1)
+    step: float = parameter(
+        1.0,
+        "How far weights go from the last ones to the trained in each round (1: all the way).",
+        above=0,
+        most=1,
+    )
     forests: bool = parameter(False, "Train on forests, if the decoder gives them.")
     grid: list[str] | None = parameter(None, "Settings tried on held-out: NAME=VALUE,VALUE; repeatable.")
     weight_file: str = parameter(

@@ -56,6 +56,7 @@ def run(call: LoopRun) -> None:
             call.output,
             rounds=call.rounds,
             k=call.k,
+            step=call.step,
             start=_start(call.start, decoder),
             forests=call.forests,
             grid=grid,

@@ -23,6 +23,7 @@ from nbest.formats import read_forests
 from nbest.loop.folder import Folder
 from nbest.loop.inputs import Inputs
 from nbest.loop.keeping import FORESTS, keep_forests, keep_lists
+from nbest.loop.part_way import part_way
 from nbest.loop.pool import assemble, ids_of
 from nbest.loop.report import told, write_report
 from nbest.model.loglinear import LogLinear, load, versions
@@ -40,11 +41,11 @@ class Loop:
     """Tunes a decoder by decoding again: Smith & Eisner (2006), section 6; Och (2003).
 
     Round r decodes with the weights of round r - 1, adds the candidates that are new to those of all rounds before and
-    trains on all of them; until a round brings nothing new, or after `rounds`. The last weights are decoded with once
-    more, to be scored. Held-out segments are decoded in every round too: their curve is recorded, trainers that can
-    use held-out lists get those found so far, and the weights whose decoded held-out score is best are the model
-    (without them, those whose decoded dev score is best, the last of equals). Every round is on disk before the next
-    begins: see nbest/loop/folder.py.
+    trains on all of them; until a round brings nothing new, or after `rounds`. With a `step` below 1 weights go part of
+    the way only. The last weights are decoded with once more, to be scored. Held-out segments are decoded in every
+    round too: their curve is recorded, trainers that can use held-out lists get those found so far, and the weights
+    whose decoded held-out score is best are the model (without them, those whose decoded dev score is best, the last of
+    equals). Every round is on disk before the next begins: see nbest/loop/folder.py.
 
     decoder   has `decode(weights, segments) -> Corpus`; see nbest.decoders
     trainer   any trainer; it starts from the last weights where it has a `start` that was left open (`warm`)
@@ -53,6 +54,7 @@ class Loop:
     k         candidates taken of each forest, if the decoder gives forests and training is on lists
     forests   train on forests: of MERT the union of all rounds', of other methods the newest, as candidates that were
               found twice would count twice in a posterior
+    step      how far weights go from the last ones to the trained in each round (1: all the way)
     early     end when a round brings nothing new, before all `rounds`
     grid      {setting: values} of the trainer, all of them tried in each round and chosen on held-out lists
     measure   lists or forests of the decoder with statistics or metric, instead of `metric` and references
@@ -68,6 +70,7 @@ class Loop:
     start: Mapping[str, float] | None = None
     warm: bool = True
     forests: bool = False
+    step: float = 1.0
     early: bool = True
     grid: Mapping[str, Sequence[Any]] | None = None
     measure: Callable[[Any], Any] | None = field(default=None, repr=False)
@@ -77,6 +80,8 @@ class Loop:
     def __post_init__(self) -> None:
         if self.rounds < 1 or self.k < 1:
             raise ParameterError(f"'rounds' and 'k' of Loop must be >= 1, got {self.rounds} and {self.k}")
+        if not 0 < self.step <= 1:
+            raise ParameterError(f"'step' of Loop must be above 0 and at most 1, got {self.step}")
         if isinstance(self.trainer, LowDim):
             raise CapabilityError(
                 "LowDim learns a score of whole outputs, for which a decoder has no weight; tune lists"
@@ -126,7 +131,8 @@ class Loop:
 
     def _described(self, first: Mapping[str, float], sets: Mapping[str, Inputs]) -> dict[str, Any]:
         """What has to be the same for a run to be resumed."""
-        own = {"rounds": self.rounds, "k": self.k, "warm": self.warm, "forests": self.forests, "grid": self.grid}
+        names = ("rounds", "k", "step", "warm", "forests", "grid")
+        own = {name: getattr(self, name) for name in names}
         return {
             "decoder": describe_decoder(self.decoder),
             "trainer": describe(self.trainer),
@@ -213,6 +219,7 @@ class Loop:
             model, rows = search(lambda **each: self._trainer(weights, each), self.grid, dev, heldout)
         else:
             model = self._trainer(weights, {}).fit(dev, heldout)
+        model = part_way(model, weights, self.step, dev, heldout)
         model.save(self.place.round(number) / "model.json")
         return {
             "scores": dict(model.scores_),
