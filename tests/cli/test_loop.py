@@ -66,7 +66,12 @@ def test_a_run(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
 def test_rounds_that_do_not_help_are_said(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Good weights to start from, and a training that does not find them again."""
     given = [*arguments(), "-o", "run", "--json"]
-    for old, new in ((START, "am=1,lm=1,noise=0,words=0"), ("mert", "random"), ("--restarts", "--trials"), ("3", "1")):
+    for old, new in (
+        (START, "am=1,lm=1,noise=0,words=0"),
+        ("mert", "likelihood"),
+        ("--restarts", "--variance"),
+        ("3", "0.01"),
+    ):
         given[given.index(old)] = new
     assert loop(*given) == 0
     shown = capfd.readouterr()

@@ -50,6 +50,14 @@ def test_all_the_way_where_there_is_no_other(last: dict[str, float], step: float
     assert part_way(model, last, step, LISTS) is model  # none before, all of it, or half way to the opposite is nothing
 
 
+@pytest.mark.parametrize("step", [0.5, 1.0])
+def test_a_model_of_no_weights_leaves_the_last_ones(step: float) -> None:
+    last = weighted(1.0, -2.0, 0.5)
+    found = part_way(LogLinear(weighted(0.0), scores_={"dev": 1.0}), last, step, LISTS)
+    assert dict(found.weights) == last
+    assert found.scores_ == {"dev": score_of(LISTS, found)}
+
+
 def test_units_and_sizes_of_weights_do_not_matter() -> None:
     last, model = weighted(1.0, 2.0, 0.5), LogLinear(weighted(-1.0, 3.0))
     found = part_way(model, last, 0.25, LISTS)
