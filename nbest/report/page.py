@@ -128,11 +128,21 @@ class Items:
 
 
 @dataclass(frozen=True)
+class Live:
+    """What the script of a web page makes of data: `kind` names it. Renderers that have no script show the text."""
+
+    kind: str
+    data: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True)
 class Page:
-    """A title and what stands below it: paragraphs (text), tables, figures, lists, and pages, which are sections."""
+    """A title and what stands below it: paragraphs (text), tables, figures, lists, what a script makes, and pages,
+    which are sections."""
 
     title: str
-    parts: Sequence[str | Table | Figure | Items | Page] = ()
+    parts: Sequence[str | Table | Figure | Items | Live | Page] = ()
 
     def figures(self) -> list[Figure]:
         """All figures, those of sections too."""

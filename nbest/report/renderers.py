@@ -7,13 +7,13 @@ a renderer escapes each one, in one place. `nbest.testing.check_renderer` tries 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from nbest.base.registry import Registry
 from nbest.report.csv import CSV
 from nbest.report.latex import LaTeX
 from nbest.report.markdown import Markdown
-from nbest.report.page import Figure, Items, Page, Table
+from nbest.report.page import Figure, Items, Live, Page, Table
 from nbest.report.terminal import Terminal
 
 
@@ -43,6 +43,15 @@ class Renderer(Protocol):
 
     def document(self, blocks: Sequence[str]) -> str:
         """The whole file."""
+        ...
+
+
+@runtime_checkable
+class Scripted(Protocol):
+    """A renderer whose documents have a script."""
+
+    def live(self, part: Live) -> str:
+        """A place for what the script makes, and its data."""
         ...
 
 
@@ -76,5 +85,7 @@ def _blocks(page: Page, renderer: Renderer, level: int) -> Iterator[str]:
             yield renderer.figure(part)
         elif isinstance(part, Items):
             yield renderer.items(part.texts)
+        elif isinstance(part, Live):
+            yield renderer.live(part) if isinstance(renderer, Scripted) else renderer.paragraph(part.text)
         else:
             yield renderer.paragraph(part)
