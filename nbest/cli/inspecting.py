@@ -95,6 +95,8 @@ def _print_model(found: ModelInspection, console: Console) -> None:
         put(words(known, kept=not learned and not found.decision)[0])
     if found.confidence:
         put(found.confidence["words"])
+    if found.history:
+        put(f"keeps {found.history} steps of its training (nbest report shows them)")
     zeros = f" ({found.sparse_zeros} of them 0)" if found.sparse_zeros else ""
     put(f"weights: {len(found.dense)} dense, {found.sparse_weights} sparse{zeros}")
     for header, rows in (

@@ -41,6 +41,7 @@ class ModelInspection:
     confidence: dict[str, Any]  # how it was calibrated; nothing where it was not
     evidence: dict[str, Any]  # what it is worth on lists left out; nothing where none told
     settled: dict[str, Any]  # decisions that were tried; nothing where none were
+    history: int  # rows that tell how it was trained
 
 
 def is_model(path: str | Path) -> bool:
@@ -94,6 +95,7 @@ def inspect_model(model: LogLinear, top: int = 20) -> ModelInspection:
         confidence={} if known is None else {**known.summary(), "words": known.words()},
         evidence=_evidence(model),
         settled=dict(model.settled),
+        history=len(model.history),
     )
 
 

@@ -76,6 +76,7 @@ class LogLinear:
         default_factory=dict
     )  # what it is worth on lists left out (nbest.model.evidence)
     settled: Mapping[str, Any] = field(default_factory=dict)  # decisions that were tried (nbest.model.settled)
+    history: tuple[Mapping[str, Any], ...] = ()  # how it was trained, step by step (nbest.model.history)
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __post_init__(self) -> None:
@@ -271,6 +272,7 @@ class LogLinear:
             **({"confidence": _plain(self.confidence)} if self.confidence else {}),
             **({"evidence": _plain(self.evidence)} if self.evidence else {}),
             **({"settled": _plain(self.settled)} if self.settled else {}),
+            **({"history": _plain(self.history)} if self.history else {}),
             "versions": dict(self.versions),
         }
         save_model(path, content, *(pack_arrays(arrays) if arrays else (None,)))

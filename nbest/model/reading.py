@@ -14,6 +14,7 @@ from nbest.features.paths import resolved
 from nbest.model.arrays import attach, unpack_weights
 from nbest.model.confidence import confidence_of
 from nbest.model.evidence import evidence_of
+from nbest.model.history import Rows, checked_history
 from nbest.model.settled import settled_of
 
 _DEEPEST = 20  # lists and objects within each other
@@ -41,6 +42,7 @@ def loglinear_fields(path: str | Path, content: Mapping[str, Any], files: Sequen
         "confidence": _known(path, content, "confidence", confidence_of),
         "evidence": _known(path, content, "evidence", evidence_of),
         "settled": _known(path, content, "settled", settled_of),
+        "history": _history(path, content),
         "versions": {name: str(said) for name, said in _mapping(path, content, "versions").items()},
     }
 
@@ -153,6 +155,13 @@ def _known(path: str | Path, content: Mapping[str, Any], key: str, check: Callab
     except ParameterError as error:
         raise FormatError(path, None, f"{key!r}: {error}") from None
     return {} if known is None else known.content()
+
+
+def _history(path: str | Path, content: Mapping[str, Any]) -> Rows:
+    try:
+        return checked_history(content.get("history", []))
+    except ParameterError as error:
+        raise FormatError(path, None, f"'history' {error}") from None
 
 
 def is_number(value: Any) -> bool:

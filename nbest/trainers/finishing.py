@@ -17,6 +17,7 @@ from nbest.corpus.answers import rule_of
 from nbest.corpus.contract import Corpus, signature_of
 from nbest.decisions.chosen import best_lists, score_of
 from nbest.features.recipes import with_recipes
+from nbest.model.history import history_of
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import Likelihood, Quadratic, value_and_gradient
 from nbest.objectives.shard import list_shards
@@ -55,7 +56,8 @@ def warn_unless_converged(trainer: Any, result: Result) -> None:
 def finished(
     trainer: Any, model: LogLinear, corpus: Corpus, heldout: Corpus | None, *, dev: float | None = None
 ) -> LogLinear:
-    """The model with its dev and held-out scores, the recipes of the lists, and what its file says of the trainer.
+    """The model with its dev and held-out scores, the recipes of the lists, and what its file says of the trainer and
+    of the steps of the training.
 
     With `dev`, the score on all lists to train on, `corpus` may be some of them. What has no metric is not scored.
     """
@@ -72,6 +74,7 @@ def finished(
         seed=getattr(trainer, "seed", None),
         gamma=decision_gamma(model, corpus if heldout is None else heldout),
         answer=rule_of(corpus),
+        history=() if getattr(trainer, "result_", None) is None else history_of(trainer.result_.history),
     )
 
 

@@ -66,6 +66,7 @@ def saved(tmp_path_factory):
         {name: 0.1 * (d % 7) for d, name in enumerate(names)}, features=recipes, dense=added.feature_names,
         metric="WER|x", trainer={"name": "MERT", "start": {"a": 1}}, scores_={"dev": 1.0}, seed=1, gamma=2.0,
         confidence=CONFIDENCE, evidence=EVIDENCE, settled=SETTLED,
+        history=({"round": 1, "dev": 2.5}, {"round": 2, "fit": "x", "dev": None}),
     ).save(folder / "m.json")  # fmt: skip
     content = json.loads((folder / "m.json").read_text())
     with np.load(folder / content["arrays"]["file"], allow_pickle=False) as packed:
