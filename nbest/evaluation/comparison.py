@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from nbest.base.errors import ParameterError, look_up
 from nbest.base.types import Floats, Ints
 from nbest.compute import parallel
@@ -18,6 +16,7 @@ from nbest.corpus.contract import signature_of
 from nbest.decisions import corpus_oracle, first
 from nbest.decisions.chosen import choice_of
 from nbest.evaluation.pooling import Pooled, pooled_permutation
+from nbest.evaluation.rungs import groups_of
 from nbest.evaluation.significance import by_group, clustered
 from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear
@@ -114,7 +113,7 @@ def compare(
     best = max(tuned, key=lambda row: sign * (row.heldout or 0.0), default=rows[0]).name
     below = tuple(row.name for row in (*rows, *tuned) if sign * (row.test - rows[0].test) < 0)
     rows += [*tuned, _fixed("oracle", (dev, heldout, test), corpus_oracle)]
-    against, note = methods[0] if methods else "", clustered(_groups(test))
+    against, note = methods[0] if methods else "", clustered(groups_of(test))
     return Compared(signature_of(dev), tuple(rows), best, note=note, against=against, below=below)
 
 
@@ -181,11 +180,6 @@ def _mean(runs: Sequence[LogLinear], name: str) -> float:
     return Pooled(tuple(model.scores_[name] for model in runs)).mean
 
 
-def _groups(test: NBest) -> list[str] | None:
-    """The groups of the segments that have hypotheses."""
-    return None if test.groups is None else [test.groups[i] for i in np.flatnonzero(test.lengths > 0)]
-
-
 @dataclass(frozen=True, eq=False)
 class _Judge:
     """The test set, and what others are tested against: statistics of the first hypotheses, and of each run of the
@@ -214,4 +208,4 @@ class _Judge:
 
 def _chosen(test: NBest, choice: Ints) -> Floats:
     """Statistics of what is chosen of the segments that have hypotheses, added up by group."""
-    return by_group(test.need_stats()[0][choice[test.lengths > 0]], _groups(test))
+    return by_group(test.need_stats()[0][choice[test.lengths > 0]], groups_of(test))

@@ -10,8 +10,6 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from nbest.base.errors import CapabilityError, ParameterError
-from nbest.base.types import Floats
-from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.corpus.contract import signature_of
 from nbest.corpus.grouping import units
@@ -21,7 +19,18 @@ from nbest.decisions.choose import decision_of
 from nbest.decisions.confidence import answer_probabilities, of_chosen
 from nbest.decisions.oracle import corpus_oracle
 from nbest.decisions.vote import votes_of
-from nbest.evaluation.significance import by_group, clustered, interval, permutation, resampled
+from nbest.evaluation.rungs import (
+    EQUAL,
+    FIRST,
+    ORACLE,
+    SINGLE,
+    Judging,
+    Rung,
+    best_single,
+    chosen_rung,
+    random_rung,
+)
+from nbest.evaluation.significance import clustered
 from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear
 from nbest.report.charts import DotChart
@@ -33,10 +42,7 @@ from nbest.studies.keywords import FurtherSettings, Given, Samples, Seed
 from nbest.trainers.crossfit import Crossed, crossfit
 from nbest.trainers.pipeline import Pipeline
 
-FIRST, RANDOM, PLURALITY, SINGLE, EQUAL, ORACLE = (
-    "first", "random", "plurality", "best single feature", "equal weights", "oracle",
-)  # fmt: skip
-_SINGLES = 1000  # sparse features that are tried alone, at most
+PLURALITY = "plurality"
 COVERAGES = (0.8, 0.5)
 
 
@@ -55,9 +61,7 @@ class Ladder(Study):
         ]
         rule = next(row["score"] for row in self.rows if row["rung"] == self.settings["against"])
         chart = DotChart(dots, "", self.unit, "", rule)
-        subtitle = (
-            f"learned in {self.settings['folds']} folds, chosen of the one left out; 95 % by {self.settings['unit']}"
-        )
+        subtitle = f"{self.settings['how']}; 95 % by {self.settings['unit']}"
         return Picture("Ladder", subtitle, [chart], width=460, height=24.0 * len(dots) + 20)
 
     def table(self) -> Table:
@@ -65,10 +69,12 @@ class Ladder(Study):
         number = ".3f" if max(abs(row["score"]) for row in self.rows) < 10 else ".2f"
         columns = [
             Column("rung"), Column(self.unit, number), Column("95 % from", number), Column("to", number),
-            Column(f"p against {self.settings['against']}", ".2g"), Column("80 % surest", number),
-            Column("50 %", number),
+            Column(f"p against {self.settings['against']}", ".2g"),
         ]  # fmt: skip
-        keys = ("rung", "score", "low", "high", "p", "score_80", "score_50")
+        keys = ["rung", "score", "low", "high", "p"]
+        if "score_80" in self.rows[0]:
+            columns += [Column("80 % surest", number), Column("50 %", number)]
+            keys += ["score_80", "score_50"]
         notes = [f"{name} is left out: {why}" for name, why in self.settings["refused"].items()]
         notes += [self.settings["clustered"]] if self.settings["clustered"] else []
         return Table(columns, [[row[key] for key in keys] for row in self.rows], notes=notes)
@@ -77,16 +83,6 @@ class Ladder(Study):
     def said(self) -> str:
         """The table."""
         return self.table().render("markdown").rstrip()
-
-
-@dataclass(frozen=True)
-class _Rung:
-    """What one way of choosing reaches on each segment."""
-
-    name: str
-    stats: Floats  # [N, M] of what is chosen; expected ones of a random choice
-    surest: Floats | None = None  # [N] how sure it is of each segment
-    learned: bool = False
 
 
 def ladder(
@@ -126,7 +122,7 @@ def ladder(
     with counting_failures("runs"):
         for number, name in enumerate(wanted):
             told = within(progress, number, len(wanted))
-            fit = _best_single if name == SINGLE else partial(_fitted, name, settings or {}, add, (seed, threads))
+            fit = best_single if name == SINGLE else partial(_fitted, name, settings or {}, add, (seed, threads))
             try:
                 found = crossfit(fit, corpus, folds=folds, seed=seed, progress=told)
             except CapabilityError as error:
@@ -135,11 +131,12 @@ def ladder(
             rungs.append(_rung(corpus, name, found, learned=name != SINGLE))
     if methods and len(refused) == len(methods):
         raise CapabilityError(next(iter(refused.values())))
-    rungs.append(_Rung(ORACLE, corpus.need_stats()[0][corpus_oracle(corpus)]))
+    rungs.append(chosen_rung(ORACLE, corpus, corpus_oracle(corpus)))
     if against not in [rung.name for rung in rungs]:
         raise CapabilityError(f"nothing can be tested against {against}: {refused.get(against, 'it was left out')}")
     how: dict[str, Any] = {"methods": list(methods), "add": add, "folds": folds, "against": against}
     how |= {"samples": samples, "seed": seed, "refused": refused}
+    how |= {"how": f"learned in {folds} folds, chosen of the one left out"}
     how |= {"unit": "segment" if corpus.groups is None else "group", "clustered": clustered(corpus.groups)}
     return Ladder(**about(corpus), settings=how, rows=tuple(_rows(corpus, rungs, against, samples, seed)))
 
@@ -154,27 +151,19 @@ def _check(methods: Sequence[str], rungs: Sequence[str], against: str) -> None:
         raise ParameterError(f"'against' must be one of {', '.join(rungs)}, got {against!r}")
 
 
-def _fixed(corpus: NBest) -> Iterator[_Rung]:
+def _fixed(corpus: NBest) -> Iterator[Rung]:
     """What needs no learning."""
     stats, _ = corpus.need_stats()
-    yield _Rung(FIRST, stats[first(None, corpus)])
-    yield _Rung(RANDOM, segments.sums(stats, corpus.offsets) / corpus.lengths[:, None])
+    yield chosen_rung(FIRST, corpus, first(None, corpus))
+    yield random_rung(corpus)
     how = normalisation_of(signature_of(corpus))
     if corpus.compared is not None and (votes_of(corpus, how).votes > 1).any():
         chosen = vote(None, corpus, normalize=how)
         sure = answer_probabilities(None, corpus, {"kind": "vote", "normalize": how})
-        yield _Rung(PLURALITY, stats[chosen], of_chosen(sure, chosen))
+        yield Rung(PLURALITY, stats[chosen], of_chosen(sure, chosen))
     equal = equal_weights(corpus)
     if equal is not None:
-        yield _Rung(EQUAL, stats[equal.predict(corpus)])
-
-
-def _best_single(train: NBest) -> LogLinear:
-    """The feature, up or down if it is dense, that alone chooses best."""
-    alone = [{name: sign} for name in train.feature_names for sign in (1.0, -1.0)]
-    alone += [{name: 1.0} for name in train.sparse_names[:_SINGLES]]
-    better = 1.0 if train.need_metric().higher_is_better else -1.0
-    return max((LogLinear(each) for each in alone), key=lambda model: better * train.score(model.predict(train)))
+        yield chosen_rung(EQUAL, corpus, equal.predict(corpus))
 
 
 def _fitted(
@@ -188,30 +177,23 @@ def _fitted(
     return replace(model, decision=decision_of(model, decision)) if decision else model
 
 
-def _rung(corpus: NBest, name: str, found: Crossed, *, learned: bool) -> _Rung:
+def _rung(corpus: NBest, name: str, found: Crossed, *, learned: bool) -> Rung:
     surest = found.probability if corpus.compared is not None and learned else None
-    return _Rung(name, corpus.need_stats()[0][found.chosen], surest, learned)
+    return Rung(name, corpus.need_stats()[0][found.chosen], surest, learned)
 
 
-def _rows(corpus: NBest, rungs: Sequence[_Rung], against: str, samples: int, seed: int) -> Iterator[dict[str, Any]]:
-    _, metric = corpus.need_stats()
-    base = next(rung.stats for rung in rungs if rung.name == against)
+def _rows(corpus: NBest, rungs: Sequence[Rung], against: str, samples: int, seed: int) -> Iterator[dict[str, Any]]:
+    judging = Judging.of(corpus, samples=samples, seed=seed)
+    base = next(rung for rung in rungs if rung.name == against)
     for rung in rungs:
-        own, other = (by_group(stats, corpus.groups) for stats in (rung.stats, base))
-        low, high = interval(resampled(metric, own, samples=samples, seed=seed))
-        same = rung.name == against
         yield {
-            "rung": rung.name,
-            "learned": rung.learned,
-            "score": float(metric.score(rung.stats.sum(axis=0))),
-            "low": low,
-            "high": high,
-            "p": None if same else permutation(metric, other, own, seed=seed).p,
-            **{f"score_{share * 100:.0f}": _covered(rung, share, metric) for share in COVERAGES},
+            **judging.reached(rung),
+            "p": None if rung is base else judging.p(base, rung),
+            **{f"score_{share * 100:.0f}": _covered(rung, share, judging.metric) for share in COVERAGES},
         }
 
 
-def _covered(rung: _Rung, share: float, metric: Any) -> float | None:
+def _covered(rung: Rung, share: float, metric: Any) -> float | None:
     """The metric of this share of the segments, the surest first."""
     if rung.surest is None:
         return None
