@@ -13,7 +13,6 @@ from nbest.cli.inspect import Inspect
 from nbest.cli.loading import Measure, Source, answered, measure, over_blocks, read_corpus, read_lists, source_of
 from nbest.cli.settling import words as settled_words
 from nbest.cli.streams import put
-from nbest.cli.validating import words
 from nbest.corpus import NBest
 from nbest.corpus.contract import C, Corpus, need_lists
 from nbest.evaluation.forest_inspection import ForestInspection, inspect_corpus
@@ -22,6 +21,7 @@ from nbest.evaluation.model_inspection import ModelInspection, inspect_model, is
 from nbest.model.evidence import evidence_of
 from nbest.model.loglinear import load
 from nbest.model.settled import settled_of
+from nbest.pages.verdicts import words
 from nbest.report import Column, Table
 
 _TOP = 20  # strongest features shown of a model

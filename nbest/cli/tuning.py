@@ -26,7 +26,7 @@ from nbest.cli.loading import (
 from nbest.cli.settling import decision_asked, words
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
-from nbest.cli.validating import check_enough, check_validating, in_folds, keeps_first, say_worth, validated
+from nbest.cli.validating import check_enough, check_validating, in_folds, say_worth, validated
 from nbest.corpus import split
 from nbest.corpus.contract import Corpus, signature_of
 from nbest.decisions.arguments import normalisation_of
@@ -39,6 +39,7 @@ from nbest.model.arrays import detach
 from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear, load
 from nbest.model.settled import settled_of
+from nbest.pages.verdicts import keeps_first
 from nbest.report import Column, Table
 from nbest.trainers import TRAINERS
 from nbest.trainers.lowdim.trainer import LowDim
