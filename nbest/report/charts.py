@@ -10,16 +10,20 @@ from typing import Protocol
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.report.svg import COLOURS, INK, PALE, Canvas, Scale, label, padded, place, shade, step_of, text_width, ticks
+from nbest.report.axes import Scale, Ticks, label, padded, step_of, ticks
+from nbest.report.lettering import wrapped
+from nbest.report.svg import COLOURS, INK, PALE, Canvas, place, shade, text_width
 
-Ticks = Sequence[tuple[float, str]]
 Range = tuple[float, float, int]
 """From an x to an x, and the number of what is chosen there."""
 DASHES = {"solid": None, "dashed": "6 4", "dotted": "1.5 3.5"}
 """Styles of lines."""
 
 _STRIP = 0.11  # of the height of a panel, above and below the curves
-_BAR = 92.0  # room for a colour bar
+_DOT = 2.6  # radius of the dots of a line
+_GAP, _BAR = 14.0, 14.0  # between a heat map and its colour bar, and the width of that
+LINE = 15.0
+"""Height of a line of the label of an axis."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,15 @@ class Key:
     name: str
     colour: str
     shape: str = "solid"  # a style of line, "box", "cross" or "ring"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Ticks of its own, if any; whether it is logarithmic; whether only whole numbers are values."""
+
+    ticks: Ticks | None = None
+    log: bool = False
+    whole: bool = False
 
 
 class Panel(Protocol):
@@ -47,21 +60,23 @@ class Panel(Protocol):
         """Lowest and highest x, lowest and highest y."""
         ...
 
-    def x_axis(self) -> tuple[Ticks | None, bool]:
-        """Ticks of its own, if any, and whether the axis is logarithmic."""
+    def inset(self) -> float:
+        """Pixels between the frame and the lowest or highest x, so that what stands there is whole."""
         ...
 
-    def y_axis(self) -> Ticks | None:
-        """Ticks of its own, if any."""
-        ...
+    def x_axis(self) -> Axis: ...
+
+    def y_axis(self) -> Axis: ...
 
     def keys(self) -> list[Key]: ...
 
-    def room(self) -> float:
-        """Pixels wanted to the right of the plot."""
+    def room(self, height: float) -> float:
+        """Pixels wanted to the right of a plot of this height."""
         ...
 
-    def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None: ...
+    def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None:
+        """What is inside of the frame."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -100,26 +115,31 @@ class LineChart:
             low, high = (low / 1.5, high * 1.5) if self.log else (low - 0.5, high + 0.5)
         return low, high, *padded(float(np.nanmin(y)), float(np.nanmax(y)))
 
-    def x_axis(self) -> tuple[Ticks | None, bool]:
-        """As given."""
-        return self.x_ticks, self.log
+    def inset(self) -> float:
+        """Half of the widest line, or a dot."""
+        return 2.0 + max((max(s.width / 2, _DOT if s.dots else 0.0) for s in self.series), default=0.0)
 
-    def y_axis(self) -> Ticks | None:
+    def x_axis(self) -> Axis:
+        """As given; where all x are whole numbers (rounds, features) there are no ticks between these."""
+        return Axis(self.x_ticks, self.log, all(float(at).is_integer() for s in self.series for at in s.x))
+
+    def y_axis(self) -> Axis:
         """Round ticks."""
-        return None
+        return Axis()
 
     def keys(self) -> list[Key]:
         """One entry a named series."""
         return [Key(s.name, s.colour, s.style) for s in self.series if s.name]
 
-    def room(self) -> float:
+    def room(self, height: float) -> float:
         """Nothing stands beside the plot."""
         return 0.0
 
     def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None:
         """Rules, bands, lines in their order, names of the rules."""
-        for at, _ in self.rules:
-            canvas.line(x(at), y.start, x(at), y.end, PALE, stroke_dasharray="3 3")
+        rules = [(x(at), name) for at, name in self.rules if x.low <= at <= x.high]
+        for at, _ in rules:
+            canvas.line(at, y.start, at, y.end, PALE, stroke_dasharray="3 3")
         for series in self.series:
             if series.band is not None:
                 there, back = ([(x(a), y(b)) for a, b in zip(series.x, end, strict=True)] for end in series.band)
@@ -128,10 +148,12 @@ class LineChart:
             points = [(x(a), y(b)) for a, b in zip(series.x, series.y, strict=True) if not math.isnan(b)]
             canvas.path(points, series.colour, stroke_width=series.width, stroke_dasharray=DASHES[series.style])
             for at, height in points if series.dots else ():
-                canvas.element("circle", cx=at, cy=height, r=2.6, fill=series.colour)
-        for at, name in self.rules:  # on top, with a white rim
+                canvas.element("circle", cx=at, cy=height, r=_DOT, fill=series.colour)
+        for at, name in rules:  # on top, with a white rim, on the side that has room
             rim = {"stroke": "#ffffff", "paint_order": "stroke"}
-            canvas.text(x(at) + 4, y.end + 13, name, 11, fill=PALE, stroke_width=3.0, **rim)
+            left = at + 6 + text_width(name, 11) > max(x.start, x.end)
+            where, anchor = (at - 4, "end") if left else (at + 4, "start")
+            canvas.text(where, y.end + 13, name, 11, anchor, fill=PALE, stroke_width=3.0, **rim)
 
 
 @dataclass(frozen=True)
@@ -150,7 +172,8 @@ class RangeChart(LineChart):
         """Curves, then the strips."""
         super().paint(canvas, x, y)
         height = _STRIP * abs(y.end - y.start)
-        for (name, ranges), middle in zip(self.strips, (y.end + height, y.start - height / 2), strict=True):
+        middles = (y.end + max(height, 22.0), y.start - max(height / 2, 21.0))  # names above, numbers below
+        for (name, ranges), middle in zip(self.strips, middles, strict=True):
             canvas.text(x.start + 6, middle - 9, name, 11, fill=PALE)
             for low, high, number in ranges:
                 colour = self.colours[number]
@@ -179,54 +202,72 @@ class HeatMap:
         half_x, half_y = (self.x[1] - self.x[0]) / 2, (self.y[1] - self.y[0]) / 2
         return self.x[0] - half_x, self.x[-1] + half_x, self.y[0] - half_y, self.y[-1] + half_y
 
-    def x_axis(self) -> tuple[Ticks | None, bool]:
-        """Round ticks."""
-        return None, False
+    def inset(self) -> float:
+        """Cells touch the frame."""
+        return 0.0
 
-    def y_axis(self) -> Ticks | None:
+    def x_axis(self) -> Axis:
         """Round ticks."""
-        return None
+        return Axis()
+
+    def y_axis(self) -> Axis:
+        """Round ticks."""
+        return Axis()
+
+    def inside(self) -> list[tuple[float, float, str, str]]:
+        """The marks that are on the map."""
+        low, high, bottom, top = self.extent()
+        return [each for each in self.marks if low <= each[0] <= high and bottom <= each[1] <= top]
 
     def keys(self) -> list[Key]:
         """The marks."""
-        return [Key(name, INK, shape) for _, _, name, shape in self.marks]
+        return [Key(name, INK, shape) for _, _, name, shape in self.inside()]
 
-    def room(self) -> float:
-        """The colour bar."""
-        return _BAR
+    def room(self, height: float) -> float:
+        """The colour bar, its ticks and its label."""
+        return self._label_at() + LINE * len(wrapped(self.value_label, height, 12)) - 8
 
     def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None:
-        """Cells, neighbours of one colour in a row as one; marks."""
+        """Cells, neighbours of one colour in a row as one."""
         height = abs(y.end - y.start) / len(self.y)
         edges = np.linspace(x.start, x.end, len(self.x) + 1)
         for at, row in zip(self.y, self.values, strict=True):
             for low, high, colour in _runs([self._colour(value) for value in row]):
                 width = edges[high] - edges[low]
                 canvas.rect(edges[low], y(at) - height / 2, width, height, colour, shape_rendering="crispEdges")
-        for a, b, _, shape in self.marks:
+
+    def draw_marks(self, canvas: Canvas, x: Scale, y: Scale) -> None:
+        """The marks, over the frame where they stand at the edge."""
+        for a, b, _, shape in self.inside():
             mark(canvas, x(a), y(b), shape)
 
     def _colour(self, value: float) -> str:
         dark, bright = self.bounds
         return shade(0.5 if dark == bright else (value - dark) / (bright - dark))
 
-    def bar(self, canvas: Canvas, left: float, top: float, height: float) -> None:
-        """The colour bar: bright on top."""
+    def _bar_ticks(self) -> Ticks:
         dark, bright = self.bounds
-        steps = 64
+        return [(dark, label(dark))] if dark == bright else ticks(min(dark, bright), max(dark, bright))
+
+    def _label_at(self) -> float:
+        """Where the label of the colour bar begins, from the frame."""
+        return _GAP + _BAR + 7 + max((text_width(name, 11) for _, name in self._bar_ticks()), default=0.0) + 12
+
+    def bar(self, canvas: Canvas, left: float, top: float, height: float) -> None:
+        """The colour bar right of the frame, which ends at `left`: bright on top."""
+        dark, bright = self.bounds
+        steps, at = 64, left + _GAP
         for k in range(steps):
-            canvas.rect(left, top + k * height / steps, 14, height / steps + 0.5, shade(1 - (k + 0.5) / steps))
-        canvas.rect(left, top, 14, height, "none", stroke=PALE, stroke_width=0.8)
-        if dark == bright:
-            canvas.text(left + 20, top + height / 2 + 4, label(dark), 11)
-        else:
-            scale = Scale(dark, bright, top + height, top)
-            for value, name in ticks(min(dark, bright), max(dark, bright)):
-                canvas.line(left + 14, scale(value), left + 18, scale(value), PALE)
-                canvas.text(left + 21, scale(value) + 4, name, 11)
-        middle = top + height / 2
-        turn = f"rotate(90 {left + 62:.2f} {middle:.2f})"
-        canvas.text(left + 62, middle, self.value_label, 12, "middle", transform=turn)
+            canvas.rect(at, top + k * height / steps, _BAR, height / steps + 0.5, shade(1 - (k + 0.5) / steps))
+        canvas.rect(at, top, _BAR, height, "none", stroke=PALE, stroke_width=0.8)
+        scale = Scale(*((dark - 1, dark + 1) if dark == bright else (dark, bright)), top + height, top)
+        for value, name in self._bar_ticks():
+            canvas.line(at + _BAR, scale(value), at + _BAR + 4, scale(value), PALE)
+            canvas.text(at + _BAR + 7, scale(value) + 4, name, 11)
+        middle, lines = top + height / 2, wrapped(self.value_label, height, 12)
+        for number, line in enumerate(lines):  # reads downwards, so the first line is the outer one
+            across = left + self._label_at() + LINE * (len(lines) - 1 - number)
+            canvas.text(across, middle, line, 12, "middle", transform=f"rotate(90 {across:.2f} {middle:.2f})")
 
 
 @dataclass(frozen=True)
@@ -262,20 +303,23 @@ class Histogram:
         top = max(float(counts.max(initial=1)) for counts in self.counts())
         return float(edges[0]), float(edges[-1]), 0.0, top * 1.06
 
-    def x_axis(self) -> tuple[Ticks | None, bool]:
-        """Round ticks."""
-        return None, False
+    def inset(self) -> float:
+        """Bars end before the frame."""
+        return 0.0
 
-    def y_axis(self) -> Ticks | None:
+    def x_axis(self) -> Axis:
+        """Round ticks."""
+        return Axis()
+
+    def y_axis(self) -> Axis:
         """Whole numbers."""
-        _, _, low, high = self.extent()
-        return ticks(low, high, 6, whole=True)
+        return Axis(whole=True)
 
     def keys(self) -> list[Key]:
         """One box a series."""
         return [Key(name, colour, "box") for name, _, colour in self.groups if name]
 
-    def room(self) -> float:
+    def room(self, height: float) -> float:
         """Nothing stands beside the plot."""
         return 0.0
 
@@ -306,19 +350,23 @@ class DotChart:
         values += [] if self.rule is None else [self.rule]
         return *padded(min(values), max(values)), -0.6, len(self.dots) - 0.4
 
-    def x_axis(self) -> tuple[Ticks | None, bool]:
-        """Round ticks."""
-        return None, False
+    def inset(self) -> float:
+        """As much as a dot."""
+        return 4.4
 
-    def y_axis(self) -> Ticks | None:
+    def x_axis(self) -> Axis:
+        """Round ticks."""
+        return Axis()
+
+    def y_axis(self) -> Axis:
         """The names, the first on top."""
-        return [(float(at), name) for at, (name, *_) in zip(range(len(self.dots))[::-1], self.dots, strict=True)]
+        return Axis([(float(at), name) for at, (name, *_) in zip(range(len(self.dots))[::-1], self.dots, strict=True)])
 
     def keys(self) -> list[Key]:
         """Names stand at the axis."""
         return []
 
-    def room(self) -> float:
+    def room(self, height: float) -> float:
         """Nothing stands beside the plot."""
         return 0.0
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from nbest.report.charts import DASHES, HeatMap, Key, Panel, Ticks, mark
-from nbest.report.svg import GRID, INK, PALE, Canvas, Scale, shorten, text_width, ticks
+from nbest.report.axes import Scale, log_ticks, ticks
+from nbest.report.charts import DASHES, LINE, HeatMap, Key, Panel, mark
+from nbest.report.lettering import told_apart, wrapped
+from nbest.report.svg import GRID, PALE, Canvas, text_width
 
 _HEAD, _FOOT, _EDGE = 24.0, 50.0, 24.0  # room for a panel's title, its x axis, the right margin
+_TITLE, _SUBTITLE, _PANEL_TITLE = 20.0, 16.0, 17.0  # height of a further line of each
 _KEY, _ROW = 26.0, 18.0  # width of a sample in a legend, height of a line of it
+_NAME = 260.0  # width of a name at an axis
 
 
 @dataclass(frozen=True)
@@ -23,45 +27,89 @@ class Picture:
     width: float = 400.0  # of a plot without its margins
     height: float = 300.0
 
-    def svg(self) -> str:
-        """The picture as an SVG document."""
-        canvas = Canvas()
+    def svg(self, *, inline: str | None = None) -> str:
+        """The picture as an SVG document, or as an element of a web page whose ids begin with `inline`."""
+        canvas = Canvas(inline)
         columns = max(1, min(self.columns, len(self.panels)))
         rows = [self.panels[at : at + columns] for at in range(0, len(self.panels), columns)]
-        lefts = [max(_left(row[c], self.height) for row in rows if c < len(row)) for c in range(columns)]
-        rights = [max(row[c].room() for row in rows if c < len(row)) + _EDGE for c in range(columns)]
+        lefts = [max(self._left(row[c]) for row in rows if c < len(row)) for c in range(columns)]
+        rights = [max(self._right(row[c]) for row in rows if c < len(row)) for c in range(columns)]
         total = sum(lefts) + sum(rights) + columns * self.width
-        top = 64.0
+        top = self._draw_titles(canvas, total)
         for row in rows:
-            head = _HEAD if any(panel.title for panel in row) else 4.0
+            head = max(_head(panel, self.width) for panel in row)
             legend = max(len(list(_legend_rows(panel.keys(), self.width))) for panel in row) * _ROW
             left = 0.0
             for c, panel in enumerate(row):
                 self._panel(canvas, panel, left=left + lefts[c], top=top, head=head, legend=legend)
                 left += lefts[c] + self.width + rights[c]
-            top += head + legend + self.height + _FOOT
-        for size, at, text, colour, weight in ((16, 28, self.title, INK, "bold"), (12, 48, self.subtitle, PALE, None)):
-            canvas.text(18, at, shorten(text, total - 36, size), size, fill=colour, font_weight=weight)
+            labels = max(len(wrapped(panel.x_label, self.width, 12)) for panel in row)
+            top += head + legend + self.height + _FOOT + LINE * max(0, labels - 1)
         return canvas.document(total, top + 4, self.title)
 
+    def _draw_titles(self, canvas: Canvas, total: float) -> float:
+        """The title and the line below it, over several lines where they are long; where the panels begin."""
+        titles = wrapped(self.title, total - 36, 16, bold=True) or [""]
+        subtitles = wrapped(self.subtitle, total - 36, 12) or [""]
+        for number, line in enumerate(titles):
+            canvas.text(18, 28 + _TITLE * number, line, 16, font_weight="bold")
+        below = 48 + _TITLE * (len(titles) - 1)
+        for number, line in enumerate(subtitles):
+            canvas.text(18, below + _SUBTITLE * number, line, 12, fill=PALE)
+        return below + _SUBTITLE * len(subtitles)
+
+    def _scales(self, panel: Panel, left: float, top: float) -> tuple[Scale, Scale]:
+        low, high, bottom, ceiling = panel.extent()
+        inset = panel.inset()
+        x = Scale(low, high, left + inset, left + self.width - inset, panel.x_axis().log)
+        return x, Scale(bottom, ceiling, top + self.height, top)
+
+    def _left(self, panel: Panel) -> float:
+        """Room for the y axis of a panel, and for the first tick of its x axis."""
+        x, y = self._scales(panel, 0.0, 0.0)
+        widest = max((text_width(name, 11) for _, name in _y_ticks(y, panel)), default=0.0)
+        lines = len(wrapped(panel.y_label, self.height, 12))
+        over = max((text_width(name, 11) / 2 - x(at) for at, name in _x_ticks(x, panel)), default=0.0)
+        return max(42.0 + widest + (8.0 + LINE * (lines - 1) if lines else 0.0), over + 8.0)
+
+    def _right(self, panel: Panel) -> float:
+        """Room for what is beside a panel, and for the last tick of its x axis."""
+        x, _ = self._scales(panel, -self.width, 0.0)
+        over = max((text_width(name, 11) / 2 + x(at) for at, name in _x_ticks(x, panel)), default=0.0)
+        return max(panel.room(self.height) + _EDGE, over + 8.0)
+
     def _panel(self, canvas: Canvas, panel: Panel, left: float, top: float, head: float, legend: float) -> None:
-        canvas.text(left, top + 14, shorten(panel.title, self.width, 13), 13, font_weight="bold")
+        for number, line in enumerate(wrapped(panel.title, self.width, 13, bold=True)):
+            canvas.text(left, top + 14 + _PANEL_TITLE * number, line, 13, font_weight="bold")
         _draw_legend(canvas, panel.keys(), left, top + head, self.width)
         top += head + legend
-        low, high, bottom, ceiling = panel.extent()
-        own, log = panel.x_axis()
-        x = Scale(low, high, left, left + self.width, log)
-        y = Scale(bottom, ceiling, top + self.height, top)
-        heat = isinstance(panel, HeatMap)
-        if not heat:
-            _grid(canvas, x, y, own, panel)
+        x, y = self._scales(panel, left, top)
+        if not isinstance(panel, HeatMap):
+            _grid(canvas, x, y, panel)
         canvas.clip(left, top, self.width, self.height)
         panel.paint(canvas, x, y)
         canvas.close()
         canvas.rect(left, top, self.width, self.height, "none", stroke=PALE, stroke_width=0.8)
-        _axes(canvas, x, y, own, panel)
+        _axes(canvas, x, y, panel)
+        self._draw_labels(canvas, panel, left, top + self.height)
         if isinstance(panel, HeatMap):
-            panel.bar(canvas, left + self.width + 14, top, self.height)
+            panel.draw_marks(canvas, x, y)
+            panel.bar(canvas, left + self.width, top, self.height)
+
+    def _draw_labels(self, canvas: Canvas, panel: Panel, left: float, bottom: float) -> None:
+        """The names of both axes."""
+        for number, line in enumerate(wrapped(panel.x_label, self.width, 12)):
+            canvas.text(left + self.width / 2, bottom + 36 + LINE * number, line, 12, "middle")
+        middle = bottom - self.height / 2
+        for number, line in enumerate(wrapped(panel.y_label, self.height, 12)):
+            at = left - self._left(panel) + 20 + LINE * number
+            canvas.text(at, middle, line, 12, "middle", transform=f"rotate(-90 {at:.2f} {middle:.2f})")
+
+
+def _head(panel: Panel, width: float) -> float:
+    """Room for the title of a panel."""
+    lines = len(wrapped(panel.title, width, 13, bold=True))
+    return _HEAD + _PANEL_TITLE * (lines - 1) if lines else 4.0
 
 
 def _count(pixels: float, each: float) -> int:
@@ -69,63 +117,58 @@ def _count(pixels: float, each: float) -> int:
     return max(2, int(pixels / each))
 
 
-def _x_ticks(x: Scale, own: Ticks | None) -> list[tuple[float, str]]:
-    """The ticks inside the axis; of those given only as many as have room."""
-    if own is None:
-        return ticks(x.low, x.high, _count(x.end - x.start, 62))
+def _x_ticks(x: Scale, panel: Panel) -> list[tuple[float, str]]:
+    """The ticks inside the axis that have room: first those at the ends, then from left to right."""
+    axis = panel.x_axis()
+    if axis.ticks is None:
+        round_ticks = log_ticks if axis.log else ticks
+        return round_ticks(x.low, x.high, _count(x.end - x.start, 62), whole=axis.whole)
+    inside = [(value, name) for value, name in axis.ticks if x.low <= value <= x.high]
     kept: list[tuple[float, str]] = []
-    for value, name in own:
+    for value, name in (*inside[:1], *inside[-1:], *inside[1:-1]):
         wide = text_width(name, 11) / 2 + 4
-        if not x.low <= value <= x.high:
-            continue
-        if kept and x(value) - wide < x(kept[-1][0]) + text_width(kept[-1][1], 11) / 2:
-            continue
-        kept.append((value, name))
-    return kept
+        if all(abs(x(value) - x(at)) >= wide + text_width(other, 11) / 2 for at, other in kept):
+            kept.append((value, name))
+    return sorted(kept)
 
 
 def _y_ticks(y: Scale, panel: Panel) -> list[tuple[float, str]]:
-    own = panel.y_axis()
-    return ticks(y.low, y.high, _count(y.start - y.end, 44)) if own is None else list(own)
+    axis = panel.y_axis()
+    if axis.ticks is None:
+        return ticks(y.low, y.high, _count(y.start - y.end, 44), whole=axis.whole)
+    names = told_apart([name for _, name in axis.ticks], lambda name: text_width(name, 11) <= _NAME)
+    return [(value, name) for (value, _), name in zip(axis.ticks, names, strict=True)]
 
 
-def _grid(canvas: Canvas, x: Scale, y: Scale, own: Ticks | None, panel: Panel) -> None:
-    for value, _ in _x_ticks(x, own):
+def _grid(canvas: Canvas, x: Scale, y: Scale, panel: Panel) -> None:
+    inset = panel.inset()
+    for value, _ in _x_ticks(x, panel):
         canvas.line(x(value), y.start, x(value), y.end, GRID)
     for value, _ in _y_ticks(y, panel):
-        canvas.line(x.start, y(value), x.end, y(value), GRID)
+        canvas.line(x.start - inset, y(value), x.end + inset, y(value), GRID)
 
 
-def _axes(canvas: Canvas, x: Scale, y: Scale, own: Ticks | None, panel: Panel) -> None:
-    for value, name in _x_ticks(x, own):
+def _axes(canvas: Canvas, x: Scale, y: Scale, panel: Panel) -> None:
+    edge = x.start - panel.inset()
+    for value, name in _x_ticks(x, panel):
         canvas.line(x(value), y.start, x(value), y.start + 4, PALE)
         canvas.text(x(value), y.start + 17, name, 11, "middle")
     for value, name in _y_ticks(y, panel):
-        canvas.line(x.start - 4, y(value), x.start, y(value), PALE)
-        canvas.text(x.start - 7, y(value) + 4, name, 11, "end")
-    canvas.text((x.start + x.end) / 2, y.start + 36, shorten(panel.x_label, x.end - x.start, 12), 12, "middle")
-    at, middle = x.start - _left(panel, y.start - y.end) + 20, (y.start + y.end) / 2
-    text = shorten(panel.y_label, y.start - y.end, 12)
-    canvas.text(at, middle, text, 12, "middle", transform=f"rotate(-90 {at:.2f} {middle:.2f})")
-
-
-def _left(panel: Panel, height: float) -> float:
-    """Room for the y axis of a panel."""
-    _, _, low, high = panel.extent()
-    widest = max((text_width(name, 11) for _, name in _y_ticks(Scale(low, high, height, 0.0), panel)), default=0.0)
-    return 42.0 + widest + (8.0 if panel.y_label else 0.0)
+        canvas.line(edge - 4, y(value), edge, y(value), PALE)
+        canvas.text(edge - 7, y(value) + 4, name, 11, "end")
 
 
 def _legend_rows(keys: Sequence[Key], width: float) -> Iterator[list[tuple[float, Key]]]:
-    """The entries of each line of a legend, with their places."""
+    """The entries of each line of a legend, with their places; names that are too long are cut and still differ."""
     row: list[tuple[float, Key]] = []
     left = 0.0
-    for key in keys:
-        wide = _KEY + min(text_width(key.name, 11), width - _KEY) + 16
+    names = told_apart([key.name for key in keys], lambda name: text_width(name, 11) <= width - _KEY)
+    for key, name in zip(keys, names, strict=True):
+        wide = _KEY + text_width(name, 11) + 16
         if row and left + wide - 16 > width:
             yield row
             row, left = [], 0.0
-        row.append((left, key))
+        row.append((left, replace(key, name=name)))
         left += wide
     if row:
         yield row
@@ -143,4 +186,4 @@ def _draw_legend(canvas: Canvas, keys: Sequence[Key], left: float, top: float, w
                 canvas.rect(at + 6, middle - 6, 12, 12, key.colour)
             else:
                 mark(canvas, at + 11, middle, key.shape)
-            canvas.text(at + _KEY, middle + 4, shorten(key.name, width - _KEY, 11), 11)
+            canvas.text(at + _KEY, middle + 4, key.name, 11)

@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar
 
 from nbest.base.errors import ParameterError
 from nbest.corpus import NBest
-from nbest.report.charts import LineChart, Series, Ticks
+from nbest.report.axes import Ticks, label
+from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
-from nbest.report.svg import COLOURS, GAMMA, PALE, label
+from nbest.report.svg import COLOURS, GAMMA, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures
 from nbest.studies.keywords import FurtherSettings, Given, Seed
 
@@ -65,7 +66,7 @@ class Annealing(Study):
 
     @staticmethod
     def _ticks(x: Mapping[tuple[float | None, float], float]) -> Ticks:
-        named = [(at, f"{GAMMA} {label(g)}" if t is None else f"{t:.2g}") for (t, g), at in x.items()]
+        named = [(at, f"{GAMMA} {label(g)}" if t is None else f"{t:.3g}") for (t, g), at in x.items()]
         return sorted(named)
 
 

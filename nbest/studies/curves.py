@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from nbest.base.errors import ParameterError, _known, look_up
 from nbest.corpus import NBest
 from nbest.decisions import first
+from nbest.report.axes import places_of
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
@@ -38,16 +39,19 @@ class Curves(Study):
         return Picture("Settings", subtitle, panels, width=420, height=300)
 
     def _panel(self, setting: str, values: Sequence[Any]) -> LineChart:
-        plain = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-        x = [float(value) for value in plain] if len(plain) == len(values) else [float(at) for at in range(len(values))]
+        curve = self.curve(setting, "heldout")
+        if all(isinstance(value, int | float) for value in values):
+            order = sorted(range(len(values)), key=lambda at: float(values[at]))
+            values, curve = [values[at] for at in order], [curve[at] for at in order]
+        x, log = places_of(values)
         level = [self.settings["first"]] * len(x)
         series = [
-            Series("held out", x, self.curve(setting, "heldout"), COLOURS[0], dots=True),
+            Series("held out", x, curve, COLOURS[0], dots=True),
             Series(name="first hypotheses", x=x, y=level, colour=_GREY, style="dashed", width=1.4),
         ]
         said = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
         ticks = list(zip(x, said, strict=True))
-        return LineChart(series, "", setting, self.unit, ticks)
+        return LineChart(series, "", setting, self.unit, ticks, log)
 
 
 def curves(

@@ -11,6 +11,7 @@ import numpy as np
 from nbest.base.errors import ParameterError
 from nbest.base.randomness import generator
 from nbest.corpus import NBest
+from nbest.report.axes import geometric
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
@@ -50,7 +51,7 @@ class Learning(Study):
                 )
             )
         ticks = [(float(size), str(size)) for size in sizes]
-        chart = LineChart(series, "", "segments trained on", self.unit, ticks, log=True)
+        chart = LineChart(series, "", "segments trained on", self.unit, ticks, geometric(sizes))
         held = f"{self.settings['heldout_segments']} held-out segments"
         subtitle = f"mean of {self.settings['repeats']} random subsets a size; {held}"
         return Picture("Learning curves", subtitle, [chart], width=560, height=360)

@@ -13,9 +13,10 @@ from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.lines.search import list_lines
 from nbest.model.loglinear import LogLinear
+from nbest.report.axes import label
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
-from nbest.report.svg import GAMMA, label, shade
+from nbest.report.svg import GAMMA, shade
 from nbest.studies.base import Held, Progress, Study, about
 from nbest.studies.expected import Expected
 from nbest.studies.keywords import WEIGHTS, Feature, FeatureRange, Given, MetricOrder, Points

@@ -13,6 +13,7 @@ from nbest.testing.forests import enumerate_derivations, toy_forests
 from nbest.testing.formats import check_format
 from nbest.testing.metrics import check_metric
 from nbest.testing.objectives import check_objective
+from nbest.testing.pictures import check_picture
 from nbest.testing.renderers import check_renderer
 from nbest.testing.semirings import check_semiring
 from nbest.testing.systems import check_system
@@ -27,6 +28,7 @@ __all__ = [
     "check_format",
     "check_metric",
     "check_objective",
+    "check_picture",
     "check_renderer",
     "check_semiring",
     "check_system",

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbest.report.axes import Scale, padded, step_of, ticks
 from nbest.report.charts import HeatMap, Histogram, LineChart, Series
 from nbest.report.picture import Picture
-from nbest.report.svg import Canvas, Scale, padded, place, shade, shorten, step_of, text_width, ticks
+from nbest.report.svg import Canvas, place, shade
 
 NAMES = ("plain", '<lm&"x>', "it's", "\x00\x1b\ud800", "翻訳モデル" * 20, "")
 
@@ -86,8 +87,6 @@ def test_small_helpers() -> None:
     assert [place(v) for v in (-0.001, 1.5, 2.0, 100.0, -3.456)] == ["0", "1.5", "2", "100", "-3.46"]
     assert shade(0) == "#440154"
     assert shade(1) == shade(2) == "#fde725"
-    assert shorten("short", 100, 12) == "short"
-    assert text_width(shorten("x" * 100, 60, 12), 12) <= 60
 
 
 def test_histogram_counts_every_value_once() -> None:

@@ -37,7 +37,7 @@ from nbest.studies.sharpness import sharpness
 from nbest.studies.starts import starts
 from nbest.studies.surface import surface
 from nbest.studies.weights import weights
-from nbest.testing import toy_lists
+from nbest.testing import check_picture, toy_lists
 
 MODEL = LogLinear({"first": 1.0, "second": 0.8, "third": -0.2})
 pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
@@ -82,7 +82,7 @@ def test_files_parse_and_are_the_same_every_time(name: str, tmp_path: Path) -> N
     assert header["study"] == name == found.name
     assert header["metric"].startswith("BLEU|" if name == "path" else "WER|")
     assert rows == json.loads(json.dumps(found.rows, default=float))
-    ElementTree.parse(image)
+    check_picture(Path(image).read_text())
     again = SMALL[name](noisy()).write(tmp_path / "again.svg")
     assert [Path(p).read_bytes() for p in again] == [Path(p).read_bytes() for p in (data, image)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.jsonl", "again.svg", "out.jsonl", "out.svg"]

@@ -10,6 +10,7 @@ from nbest.papers.yuan.lists import METRIC, sizes_of
 from nbest.papers.yuan.tables import gold, table_1, table_2
 from nbest.papers.yuan.train import ALPHAS, METHODS
 from nbest.report import Cell, Column, Figure
+from nbest.report.axes import geometric
 from nbest.report.charts import LineChart, Series
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
@@ -114,7 +115,8 @@ def _curves(run: Run) -> Figure | None:
             values = [float(str(row[at])) for row in rows]
             series.append(Series("" if panels else title, sizes, values, COLOURS[at % len(COLOURS)], dots=True))
         ticks = [(size, f"{size:,.0f}") for size in sizes]
-        panels.append(LineChart(series, name, "sentences to adapt to", "CER (lower is better)", ticks, log=True))
+        log = geometric(sizes)
+        panels.append(LineChart(series, name, "sentences to adapt to", "CER (lower is better)", ticks, log))
     if not panels:
         return None
     picture = Picture("Adaptation", "character error rate on test; news only: the converter of the news", panels)
