@@ -29,7 +29,7 @@ def wrapped(text: str, width: float, size: float, *, bold: bool = False, most: i
 def _lines(text: str, measure: Callable[[str], float], width: float) -> Iterator[str]:
     """As many words as fit, then the next; words that are too long are broken, as is writing without spaces."""
     line = ""
-    for word in re.findall(r"\S+", text):
+    for word in re.findall(r"\S+(?: %)?(?!\S)|\S+", text):  # 95 % is one word
         joined = f"{line} {word}" if line else word
         if measure(joined) <= width:
             line = joined
