@@ -99,7 +99,7 @@ def weights(
     fit = _Fit(method, settings or {}, add, seed, threads)
     with counting_failures("runs"):
         model = fit(corpus)
-        lists = _scored(model, corpus)
+        lists = scored_lists(model, corpus)
         shown = _largest(model, lists, top)
         left_out = [name for name in shown if name in fit.names(corpus)] if folds and len(model.weights) > 1 else []
         told = counted(progress, draws + len(left_out))
@@ -160,7 +160,7 @@ def _largest(model: LogLinear, lists: NBest, top: int) -> list[str]:
     return [names[at] for at in np.argsort(-np.abs(_shares(model, lists, names)), kind="stable")[:top]]
 
 
-def _scored(model: LogLinear, corpus: NBest) -> NBest:
+def scored_lists(model: LogLinear, corpus: NBest) -> NBest:
     """The lists with all columns; their answers with the sums of these, where answers are what is scored."""
     lists = model.prepare(corpus)
     if model.decision.get("pool") != "scores":
@@ -169,10 +169,15 @@ def _scored(model: LogLinear, corpus: NBest) -> NBest:
     return pooled(lists, votes_of(lists, model.decision.get("normalize", "none")))
 
 
+def strengths(model: LogLinear, lists: NBest) -> dict[str, float]:
+    """Weights times the spread of their features within lists."""
+    spread = dict(zip(lists.names, scales(lists, within_scale(lists)).tolist(), strict=True))
+    return {name: weight * spread.get(name, 0.0) for name, weight in model.weights.items()}
+
+
 def _shares(model: LogLinear, lists: NBest, names: Sequence[str]) -> Floats:
     """Weights times the spread of their features, of the sum of the sizes of all of these."""
-    spread = dict(zip(lists.names, scales(lists, within_scale(lists)).tolist(), strict=True))
-    strength = {name: weight * spread.get(name, 0.0) for name, weight in model.weights.items()}
+    strength = strengths(model, lists)
     total = sum(map(abs, strength.values())) or 1.0
     return np.array([strength.get(name, 0.0) for name in names]) / total
 
