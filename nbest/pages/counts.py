@@ -15,7 +15,7 @@ from nbest.features import within_scale
 from nbest.features.decorrelate import within_covariance
 from nbest.model.loglinear import LogLinear
 from nbest.pages.base import Subject
-from nbest.report import Column, Figure, Items, Page, Table
+from nbest.report import Cell, Column, Figure, Items, Page, Table
 from nbest.studies.base import Progress
 from nbest.studies.weights import scored_lists, strengths, weights
 from nbest.trainers import TRAINERS
@@ -146,7 +146,7 @@ def _overlap(subject: Subject) -> Table | str:
         return "Fewer than two features differ within lists, so none overlap."
     columns = np.array([lists.feature_names.index(name) for name in names])
     found = within_covariance(lists, scale, columns)
-    rows = [[name, *map(float, row)] for name, row in zip(names, found, strict=True)]
+    rows: list[list[Cell]] = [[name, *map(float, row)] for name, row in zip(names, found, strict=True)]
     left = len(useful) - len(names)
     notes = ["Near 1 or -1: two features say the same, and share what they are worth."]
     notes += [f"{left} further features with smaller shares are left out."] if left else []
