@@ -6,8 +6,9 @@ import pytest
 
 from nbest.base.errors import ParameterError
 from nbest.decisions import first
-from nbest.studies.curves import curves
-from nbest.testing import toy_lists
+from nbest.report.charts import LineChart
+from nbest.studies.curves import Curves, curves
+from nbest.testing import check_picture, toy_lists
 from nbest.trainers import LowDim, MaxLikelihood
 
 
@@ -40,6 +41,28 @@ def test_values_that_are_no_numbers():
     model = LowDim(kind="softened", k=4, tau=0.5).fit(lists(1), lists(2))
     assert found.rows[1]["heldout"] == model.scores_["heldout"]
     assert "softened" in found.picture().svg()
+
+
+@pytest.mark.parametrize(
+    ("values", "log", "places"),
+    [
+        ([10, 0.1, 0.01, 1.0], True, [0.01, 0.1, 1.0, 10.0]),
+        ([0.1, 0.9, 0.5], False, [0.1, 0.5, 0.9]),
+        ([0, 0.01, 0.1, 1], False, [0.0, 1.0, 2.0, 3.0]),
+        (["b", "a"], False, [0.0, 1.0]),
+    ],
+)
+def test_values_that_grow_by_ratios_have_a_logarithmic_axis(values, log, places):
+    settings = {"method": "m", "settings": {}, "values": {"s": values}, "heldout_segments": 1, "first": 0.0}
+    rows = [{"setting": "s", "value": value, "heldout": float(at)} for at, value in enumerate(values)]
+    picture = Curves("WER", False, settings, tuple(rows)).picture()
+    check_picture(picture.svg())
+    (panel,) = picture.panels
+    assert isinstance(panel, LineChart)
+    assert panel.x_axis().log is log
+    assert list(panel.series[0].x) == places
+    for at, (_, name) in enumerate(panel.x_ticks or ()):  # each value keeps its score
+        assert f"{values[int(panel.series[0].y[at])]}".removesuffix(".0") == name
 
 
 @pytest.mark.parametrize(
