@@ -34,6 +34,8 @@ class Compare(
       nbest compare dev.jsonl --metric wer --methods mert,likelihood --heldout held.jsonl --test test.jsonl
 
       nbest compare dev.jsonl --metric bleu --methods mert,risk --repeats 5 --test test.jsonl --table latex
+
+      nbest compare dev.jsonl --metric wer --test test.jsonl -o compared, then: nbest report compared -o report.html
     """
 
     dev: list[str] = parameter(..., c.LISTS, flags=("dev",))
@@ -47,6 +49,9 @@ class Compare(
     only: str | None = parameter(None, "Use only these features.", flags=("--features",))
     drop: str | None = parameter(None, "Leave these features out.")
     seed: int = parameter(1, "Seed of the methods and of the split.")
+    output: str | None = parameter(
+        None, "Directory to write: results, a model of each method, the table.", flags=("--output", "-o")
+    )
     repeats: int = parameter(
         3, "Tune methods that are random so often, with one seed after the other; scores are means.", least=1
     )

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 from nbest.base.errors import ParameterError
 from nbest.cli.adding import show_added
 from nbest.cli.compare import DENSE, SPARSE, Compare
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate
-from nbest.cli.loading import measure, read_lists, source_of, warn_of_labels, warn_of_overlap
+from nbest.cli.loading import (
+    files_of_options,
+    measure,
+    read_lists,
+    source_of,
+    warn_of_labels,
+    warn_of_overlap,
+)
 from nbest.cli.streams import put
+from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import split
-from nbest.evaluation.comparison import Compared, Row, compare
-from nbest.evaluation.pooling import POOLED
-from nbest.report import RENDERERS, Column, Table
-from nbest.report.page import probability, telling
+from nbest.evaluation.comparison import Compared, compare
+from nbest.features.wanted import files_of
+from nbest.pages.comparisons import check_comparison_folder, comparison_table, content_of, write_comparison
+from nbest.report import RENDERERS
 from nbest.trainers.adding import add_columns
-
-_NOTE = "* best on held-out data; p: paired permutation tests on test"
 
 
 def run(call: Compare) -> None:
@@ -32,6 +35,7 @@ def run(call: Compare) -> None:
         RENDERERS.look_up(call.table)
     console = Console(quiet=call.quiet)
     paths, given = separate(call.dev)
+    _check_output(call, paths, list(given.values()))
     how = measure(call.metric, given, call)
     refuse_rest(given, type(how.metric), own=Compare)
     sets = {}
@@ -64,58 +68,27 @@ def run(call: Compare) -> None:
             seed=call.seed if call.repeats == 1 else range(call.seed, call.seed + call.repeats),
             progress=update,
         )
+    if call.output is not None:
+        write_comparison(call.output, found)
+        console.say(f"wrote {call.output}: results.json, a model of each method, report.md; nbest report shows them")
     show(found, console, call.as_json, call.table)
+
+
+def _check_output(call: Compare, paths: list[str], further: list[str]) -> None:
+    """Complain of a directory that cannot be written now, not after the work."""
+    if call.output is None:
+        return
+    read = [call.refs, call.test, call.test_refs, call.heldout, call.heldout_refs, call.scores]
+    refuse_overwriting([call.output], [paths, further, *read, files_of(call.add), files_of_options(call.option)])
+    check_comparison_folder(call.output)
 
 
 def show(found: Compared, console: Console, as_json: bool, form: str | None = None) -> None:
     """A table on stdout, or JSON."""
+    content = content_of(found)
     if as_json:
-        head = {"metric": found.metric, "best": found.best, "against": found.against}
-        print_json({**head, "rows": [_content(row) for row in found.rows]})
-        return
-    if form is None:
-        console.show(_table(found), out=True)
+        print_json(content)
+    elif form is None:
+        console.show(comparison_table(content), out=True)
     else:
-        put(_table(found).render(form).rstrip("\n"))
-
-
-def _table(found: Compared) -> Table:
-    repeated = any(len(row.runs) > 1 for row in found.rows)
-    tested = any(row.p_against is not None for row in found.rows)
-    columns = [
-        Column("method"),
-        Column("dev", telling(row.dev for row in found.rows)),
-        Column("held-out", telling(row.heldout for row in found.rows)),
-        Column("test", telling(row.test for row in found.rows)),
-        *([Column("spread")] if repeated else []),
-        Column("p against first", probability),
-        *([Column(f"against {found.against}", probability)] if tested else []),
-        Column("seconds", ".1f"),
-        Column("settings"),
-    ]
-    rows = []
-    for row in found.rows:
-        settings = ", ".join(f"{key}={value}" for key, value in row.settings.items())
-        name = row.name + (" *" if row.name == found.best else "")
-        spread, against = [row.spread] * repeated, [row.p_against] * tested
-        rows.append([name, row.dev, row.heldout, row.test, *spread, row.p, *against, row.seconds, settings])
-    runs = [f"scores are means over runs; spread: standard deviation of test scores over runs; {POOLED}"] * repeated
-    below = [f"worse than the first hypotheses on test: {', '.join(found.below)}"] if found.below else []
-    notes = [_NOTE, *runs, *below, *([found.note] if found.note else [])]
-    return Table(columns, rows, caption=found.metric, notes=notes, missing="")
-
-
-def _content(row: Row) -> dict[str, Any]:
-    settings = {k: str(v) if isinstance(v, float) and math.isinf(v) else v for k, v in row.settings.items()}
-    return {
-        "name": row.name,
-        "dev": row.dev,
-        "heldout": row.heldout,
-        "test": row.test,
-        **({"runs": list(row.runs), "spread": row.spread} if len(row.runs) > 1 else {}),
-        "p": row.p,
-        **({} if row.p_against is None else {"p_against": row.p_against}),
-        "seconds": row.seconds,
-        "settings": settings,
-        "weights": None if row.model is None else dict(row.model.weights),
-    }
+        put(comparison_table(content).render(form).rstrip("\n"))

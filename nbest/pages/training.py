@@ -23,12 +23,17 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def training(subject: Subject) -> Page:
+    """How the models of a report were trained."""
+    return training_of(subject.models)
+
+
+def training_of(models: Mapping[str, LogLinear]) -> Page:
     """Scores that each model reached on dev and held-out lists, and its path to them."""
     sections = [
         Page(name, list(_of_model(f"training-{number}", model)))
-        for number, (name, model) in enumerate(subject.models.items(), 1)
+        for number, (name, model) in enumerate(models.items(), 1)
     ]
-    return Page("Training", [_reached(subject.models), *(sections if len(sections) > 1 else sections[0].parts)])
+    return Page("Training", [_reached(models), *(sections if len(sections) > 1 else sections[0].parts)])
 
 
 def _reached(models: Mapping[str, LogLinear]) -> Table:

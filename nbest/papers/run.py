@@ -8,22 +8,23 @@ report.md, report.json, *.svg   written anew after every step, by the process th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from nbest.base.errors import ParameterError
+from nbest.base.errors import FormatError, ParameterError
 from nbest.base.folders import is_number
 from nbest.compute.executors import current, new_key
 from nbest.model.loglinear import versions
 from nbest.papers import PAPERS
 from nbest.papers import paper as find_paper
 from nbest.papers.report import Report
+from nbest.report import Page
 from nbest.runs import RunFolder, Step
 from nbest.runs.folder import make_folder
-from nbest.runs.records import SECONDS, Rules, check_sums
+from nbest.runs.records import SECONDS, Rules, check_sums, is_object
 from nbest.runs.steps import check_packages, select
 
 Progress = Callable[[int, int], None]
@@ -40,16 +41,21 @@ class Paper:
     report: Callable[[Run], Report]  # of what was done so far: must work when steps are missing
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_ABOUT = {"paper": _is_text, "quick": lambda value: isinstance(value, bool), "seed": lambda value: type(value) is int}
+_ABOUT |= {"data": _is_text, "systems": _is_text, "versions": is_object}
+_STEP = {"result": is_object, SECONDS: is_number}
+
+
 class _Folder(RunFolder):
     """The directory of a reproduction; processes with other `--only` may share it."""
 
     def rules(self, name: str) -> tuple[Rules, Rules]:
         """Steps have a result and a time."""
-        return (
-            ({}, {})
-            if name == self.about
-            else ({"result": lambda value: isinstance(value, dict), SECONDS: is_number}, {})
-        )
+        return ({}, _ABOUT) if name == self.about else (_STEP, {})
 
 
 @dataclass
@@ -134,9 +140,26 @@ class Run:
             self.place.do_all(chosen, steps, say=self.say, after=after, elsewhere=elsewhere)
 
     def _report(self, paper: Paper, steps: Sequence[Step]) -> None:
+        paper.report(self).write(self.folder, self._head(paper, steps, versions()))
+
+    def _head(self, paper: Paper, steps: Sequence[Step], known: Mapping[str, str]) -> dict[str, Any]:
+        """What was run, for a report."""
         took = [{"name": step.name, "seconds": self.seconds(step.name)} for step in steps]
         head = {"paper": paper.name, "citation": paper.citation, "quick": self.quick, "seed": self.seed}
-        paper.report(self).write(self.folder, {**head, "versions": versions(), "steps": took})
+        return {**head, "versions": known, "steps": took}
+
+
+def run_page(folder: Path) -> Page:
+    """The report of what was done so far in the directory of a run, whoever works in it, made again from its steps."""
+    place = Run(folder, folder).place
+    about = place.read(place.path / place.about)
+    if about is None or "paper" not in about:
+        raise FormatError(folder, None, f"is no directory of nbest reproduce: its {place.about} names no paper")
+    data, systems = (Path(about.get(key, folder)) for key in ("data", "systems"))
+    run = Run(folder, data, about.get("quick", False), about.get("seed", 1), systems=systems)
+    paper = find_paper(about["paper"])
+    head = run._head(paper, paper.steps(run), about.get("versions", {}))
+    return paper.report(run).page(head)
 
 
 @dataclass(frozen=True)
