@@ -114,8 +114,8 @@ def comparison_page(path: Path) -> Page:
     found = read_comparison(path)
     models = {row["name"]: path / _MODELS / f"{row['name']}.json" for row in found["rows"]}
     loaded = {name: model for name, file in models.items() if file.is_file() and (model := _loaded(file)) is not None}
-    parts = [comparison_table(found), _figure(found), _weights(found)]
-    return Page("Comparison", [*parts, *([training_of(loaded)] if loaded else [])])
+    trained = [training_of(loaded)] if loaded else []
+    return Page("Comparison", [comparison_table(found), _figure(found), _weights(found), *trained])
 
 
 def _loaded(file: Path) -> LogLinear | None:

@@ -79,7 +79,7 @@ def _table(rows: Rows) -> Table:
     keys = list(dict.fromkeys(key for row in rows for key in row))
     left = len(rows) - _ROWS
     notes = [f"{left} further rows are left out."] if left > 0 else []
-    columns = [Column(_SCORES.get(key, key.replace("_", " ")), ".4g") for key in keys]
+    columns = [Column(_SCORES.get(key, key.replace("_", " ")), ".6g") for key in keys]
     return Table(columns, [[row.get(key) for key in keys] for row in rows[:_ROWS]], "Steps", notes)
 
 
