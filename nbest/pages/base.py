@@ -12,6 +12,9 @@ from nbest.decisions import corpus_oracle, first
 from nbest.decisions.choose import choose
 from nbest.model.loglinear import LogLinear
 
+LONGEST = 20_000
+"""Characters of a text that a page keeps."""
+
 
 @dataclass(frozen=True, eq=False)
 class Judged:
@@ -50,3 +53,15 @@ class Subject:
     def dev(self) -> Judged:
         """The lists that models were tuned on."""
         return self.sets[0]
+
+
+def digits_of(judged: Judged) -> int:
+    """Decimals with which scores of the metric are shown: more where all scores are near to each other."""
+    lists = judged.lists
+    width = abs(lists.score(judged.oracle) - lists.score(judged.first))
+    return 2 if width > 2 else 3
+
+
+def shortened(text: str) -> str:
+    """A text as a page keeps it: of a very long one the beginning."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text) - LONGEST:,} more characters)"

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from nbest.base.registry import Registry
 from nbest.report.csv import CSV
+from nbest.report.html import HTML
 from nbest.report.latex import LaTeX
 from nbest.report.markdown import Markdown
 from nbest.report.page import Figure, Items, Live, Page, Table
@@ -62,6 +63,7 @@ RENDERERS: Registry[Renderer] = Registry(
         "markdown": Markdown(),
         "latex": LaTeX(),
         "csv": CSV(),
+        "html": HTML(),
     },
     group="nbest.renderers",
     room="nbest.report",

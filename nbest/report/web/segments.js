@@ -1,0 +1,260 @@
+// @ts-check
+// The table of segments: to sort, filter and search; one of them with all its hypotheses.
+
+/** @typedef {{ set: string, models: string[], higher: boolean, unit: string, digits: number, packed: Packed, total: number, said: string[] }} SegmentsData */
+/** @typedef {{ head: string, key: string, wide: string, text?: boolean }} Field */
+
+const ROW = 34, MARGIN = 12, CUT = 220, CANDIDATES = 200;
+
+/** A link to a segment. @param {number} segment @param {string} id */
+function segmentLink(segment, id) {
+  return make("a", { href: `#segment=${segment + 1}`, class: "segment-link" }, `${segment + 1}`, id === String(segment + 1) ? "" : make("span", {}, " ", said(id)));
+}
+
+class Segments {
+  /** @param {HTMLElement} place @param {SegmentsData} data @param {Columns} columns */
+  constructor(place, data, columns) {
+    this.place = place;
+    this.data = data;
+    this.columns = columns;
+    this.ids = textsOf(columns, "ids");
+    this.numbers = numbersOf(columns, "segment");
+    this.rows = this.ids.map((_, row) => row);
+    this.order = { key: "segment", down: false };
+    this.search = "";
+    this.filter = "all";
+    this.fields = this.fieldsOf();
+    this.head = make("div", { role: "row", class: "row head", "aria-rowindex": 1 });
+    this.body = make("div", { class: "body", role: "rowgroup" });
+    this.view = make("div", { class: "view", tabindex: 0, role: "table", "aria-label": "Segments" });
+    this.count = make("p", { class: "note", role: "status", "aria-live": "polite", id: "segment-count" });
+    this.detail = make("section", { class: "detail", "aria-label": "One segment", id: "one-segment", hidden: true });
+    this.open = -1;
+    this.build();
+    this.apply();
+    addEventListener("hashchange", () => this.followLink());
+    this.followLink();
+  }
+
+  /** @returns {Field[]} */
+  fieldsOf() {
+    const named = this.data.models.map((name, k) => ({ head: this.data.models.length > 1 ? name : "tuned", key: `model ${k}`, wide: "5.5rem" }));
+    return [
+      { head: "segment", key: "segment", wide: "5rem" },
+      { head: "words", key: "words", wide: "4.2rem" },
+      { head: "list", key: "size", wide: "3.6rem" },
+      { head: "first", key: "first", wide: "4.6rem" },
+      ...named,
+      { head: "oracle", key: "oracle", wide: "4.8rem" },
+      { head: "gain", key: "gain", wide: "4.6rem" },
+      { head: "sure", key: "confidence", wide: "4.2rem" },
+      { head: "text", key: "text", wide: "minmax(14rem, 1fr)", text: true },
+    ];
+  }
+
+  build() {
+    const search = /** @type {HTMLInputElement} */ (make("input", { type: "search", "aria-label": "search in texts and ids", placeholder: "search", id: "segment-search" }));
+    search.addEventListener("input", later(120, () => {
+      this.search = search.value.toLowerCase();
+      this.apply();
+    }));
+    const filter = /** @type {HTMLSelectElement} */ (make("select", { "aria-label": "which segments", id: "segment-filter" }));
+    for (const [value, text] of [["all", "all segments"], ["wins", "better than first"], ["losses", "worse than first"], ["changed", "another text than first"], ["same", "same text as first"], ["missed", "oracle is better"]]) {
+      filter.append(make("option", { value: value ?? "" }, text ?? ""));
+    }
+    filter.addEventListener("change", () => {
+      this.filter = filter.value;
+      this.apply();
+    });
+    const columns = this.fields.map((field) => field.wide).join(" ");
+    this.view.style.setProperty("--columns", columns);
+    for (const field of this.fields) this.head.append(this.headOf(field));
+    this.view.append(this.head, this.body);
+    this.view.addEventListener("scroll", () => this.paint());
+    this.view.addEventListener("keydown", (event) => this.key(event));
+    const tools = make("div", { class: "tools" }, button("Copy CSV", () => void copy(this.csv(), "CSV")));
+    this.place.append(...this.data.said.map((text) => make("p", { class: "note" }, text)), make("div", { class: "controls" }, make("label", {}, "Search ", search), make("label", {}, "Show ", filter)), this.count, this.view, tools, this.detail);
+  }
+
+  /** @param {Field} field */
+  headOf(field) {
+    const cell = make("div", { role: "columnheader", class: field.text ? "text" : "", "data-key": field.key });
+    if (field.text) cell.append(field.head);
+    else cell.append(button(field.head, () => this.sort(field.key)));
+    return cell;
+  }
+
+  /** @param {string} key */
+  sort(key) {
+    this.order = { key, down: this.order.key === key ? !this.order.down : key !== "segment" };
+    this.apply();
+  }
+
+  /** @param {string} key @returns {Float64Array} */
+  numbersFor(key) {
+    return numbersOf(this.columns, key);
+  }
+
+  /**
+   * A text of a row: the reference, what is first, what a model chooses, the oracle. One that is as an earlier one is
+   * not kept twice.
+   * @param {number} row
+   * @param {number} kind
+   * @returns {string}
+   */
+  text(row, kind) {
+    const kinds = 3 + this.data.models.length, same = numbersOf(this.columns, "same");
+    const place = row * kinds + kind, earlier = at(same, place);
+    return textsOf(this.columns, "texts")[earlier < 0 ? place : row * kinds + earlier] ?? "";
+  }
+
+  apply() {
+    const gain = this.numbersFor("gain"), first = this.numbersFor("model 0"), oracle = this.numbersFor("oracle");
+    /** @type {Record<string, (row: number) => boolean>} */
+    const filters = {
+      all: () => true,
+      wins: (row) => at(gain, row) > 0,
+      losses: (row) => at(gain, row) < 0,
+      changed: (row) => this.text(row, 1) !== this.text(row, 2),
+      same: (row) => this.text(row, 1) === this.text(row, 2),
+      missed: (row) => at(first, row) !== at(oracle, row),
+    };
+    const kept = filters[this.filter] ?? (() => true);
+    this.rows = this.ids.map((_, row) => row).filter((row) => kept(row) && this.matches(row));
+    const values = this.numbersFor(this.order.key), sign = this.order.down ? -1 : 1;
+    const place = (/** @type {number} */ row) => (Number.isNaN(at(values, row)) ? Infinity : sign * at(values, row));
+    this.rows.sort((a, b) => place(a) - place(b) || a - b);
+    for (const cell of this.head.children) {
+      const mine = cell.getAttribute("data-key") === this.order.key;
+      cell.setAttribute("aria-sort", mine ? (this.order.down ? "descending" : "ascending") : "none");
+    }
+    this.view.setAttribute("aria-rowcount", String(this.rows.length + 1));
+    this.count.textContent = `${this.rows.length} of ${this.ids.length} segments`;
+    this.body.style.height = `${this.rows.length * ROW}px`;
+    this.view.scrollTop = 0;
+    this.paint();
+  }
+
+  /** @param {number} row */
+  matches(row) {
+    if (!this.search) return true;
+    if ((this.ids[row] ?? "").toLowerCase().includes(this.search)) return true;
+    for (let kind = 0; kind < 3 + this.data.models.length; kind++) if (this.text(row, kind).toLowerCase().includes(this.search)) return true;
+    return false;
+  }
+
+  /** Only the rows that are in view are elements. */
+  paint() {
+    const top = Math.max(0, Math.floor((this.view.scrollTop - ROW) / ROW) - MARGIN);
+    const bottom = Math.min(this.rows.length, top + Math.ceil((this.view.clientHeight || 600) / ROW) + 2 * MARGIN);
+    const shown = [];
+    for (let place = top; place < bottom; place++) shown.push(this.rowAt(place));
+    this.body.replaceChildren(...shown);
+  }
+
+  /** @param {number} place */
+  rowAt(place) {
+    const row = at(this.rows, place);
+    const made = make("div", { role: "row", class: row === this.open ? "row open" : "row", "aria-rowindex": place + 2, "data-row": row });
+    made.style.top = `${place * ROW}px`;
+    for (const field of this.fields) made.append(this.cell(row, field));
+    made.addEventListener("click", (event) => {
+      if (!(event.target instanceof HTMLAnchorElement)) location.hash = `segment=${at(this.numbers, row) + 1}`;
+    });
+    return made;
+  }
+
+  /** @param {number} row @param {Field} field */
+  cell(row, field) {
+    if (field.text) {
+      const text = this.text(row, 2);
+      return make("div", { role: "cell", class: "text" }, said(text.length > CUT ? `${text.slice(0, CUT)}…` : text));
+    }
+    const value = at(this.numbersFor(field.key), row);
+    if (field.key === "segment") return make("div", { role: "cell" }, segmentLink(value, String(value + 1)));
+    const digits = field.key === "confidence" ? 2 : ["words", "size"].includes(field.key) ? 0 : this.data.digits;
+    const tone = field.key === "gain" && value ? (value > 0 ? "good" : "bad") : "";
+    const sign = field.key === "gain" && value > 0 ? "+" : "";
+    return make("div", { role: "cell", class: tone }, Number.isNaN(value) ? "" : sign + fixed(value, digits));
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const move = { ArrowDown: ROW, ArrowUp: -ROW, PageDown: 10 * ROW, PageUp: -10 * ROW, Home: -1e9, End: 1e9 }[event.key];
+    if (move === undefined || event.target !== this.view) return;
+    event.preventDefault();
+    this.view.scrollTop += move;
+  }
+
+  /** Opens the segment that the address names. */
+  followLink() {
+    const found = /^#segment=(\d+)$/.exec(location.hash);
+    const row = found ? this.numbers.indexOf(Number(found[1]) - 1) : -1;
+    if (found && row < 0) tell(`segment ${found[1]} is not on this page`);
+    if (row < 0) return;
+    this.open = row;
+    this.paint();
+    this.showDetail();
+    this.detail.scrollIntoView({ block: "nearest" });
+    if (!present.watchers.includes(this.redetail)) present.watchers.push(this.redetail);
+  }
+
+  redetail = later(120, () => this.showDetail());
+
+  showDetail() {
+    const row = this.open, reference = this.text(row, 0);
+    const number = at(this.numbers, row) + 1;
+    const names = ["reference", "first", ...(this.data.models.length > 1 ? this.data.models : ["tuned"]), "oracle"];
+    const keys = ["", "first", ...this.data.models.map((_, k) => `model ${k}`), "oracle"];
+    const lines = marked(names.map((name, kind) => [name, this.text(row, kind)]), reference);
+    lines.forEach((line, kind) => {
+      if (kind) line.append(make("span", { class: "note" }, ` ${fixed(at(this.numbersFor(keys[kind] ?? ""), row), this.data.digits)}`));
+    });
+    this.detail.replaceChildren(
+      make("h3", { id: "segment-title" }, `Segment ${number}: `, said(this.ids[row] ?? "")),
+      make("p", { class: "note" }, `${this.data.unit} of each alone; words that the reference does not have are marked.`),
+      ...lines,
+      this.candidates(number - 1),
+    );
+    this.detail.hidden = false;
+  }
+
+  /** All hypotheses with their features, where the page has them. @param {number} segment */
+  candidates(segment) {
+    const lists = present.lists;
+    const i = lists && lists.data.name === this.data.set ? lists.data.segments.indexOf(segment) : -1;
+    if (!lists || i < 0) return make("p", { class: "note" }, "Its other hypotheses are not on this page: see what was sampled above.");
+    const scores = lists.scores(present.weights), low = at(lists.offsets, i), high = at(lists.offsets, i + 1);
+    const places = Array.from({ length: high - low }, (_, k) => low + k).sort((a, b) => at(scores, b) - at(scores, a) || a - b);
+    const heads = ["rank", "in file", "score", lists.data.metric.name, ...lists.data.features, "text"];
+    const body = make("tbody");
+    const reference = lists.references[i] ?? "";
+    places.slice(0, CANDIDATES).forEach((h, rank) => {
+      const alone = scoreOf(lists.stats.map((column) => at(column, h)), lists.data.metric);
+      const numbers = [rank + 1, h - low + 1, brief(at(scores, h)), fixed(alone, lists.data.metric.digits), ...lists.columns.map((column) => brief(at(column, h)))];
+      const text = lists.texts[h] ?? "";
+      body.append(make("tr", { class: h === present.chosen[i] ? "chosen" : "" }, ...numbers.map((cell) => make("td", { class: "right" }, String(cell))), make("td", { class: "left" }, places.length > 40 ? said(text) : withMarks(text, reference))));
+    });
+    const head = make("tr", {}, ...heads.map((name) => make("th", { scope: "col", class: name === "text" ? "left" : "right" }, said(name))));
+    const more = places.length > CANDIDATES ? [make("p", { class: "note" }, `The best ${CANDIDATES} of ${places.length}.`)] : [];
+    return make("div", {}, make("h4", {}, "Hypotheses by the present weights"), make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "hypotheses" }, make("table", { id: "candidates" }, make("thead", {}, head), body)), ...more);
+  }
+
+  /** The rows that are shown, for a spreadsheet. */
+  csv() {
+    const quoted = (/** @type {string} */ text) => `"${(/^[=+@\t-]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+    const keys = this.fields.filter((field) => !field.text);
+    const lines = [[...keys.map((field) => field.head), "id", "reference", "first", ...this.data.models, "oracle"].map(quoted).join(",")];
+    for (const row of this.rows) {
+      const numbers = keys.map((field) => String(at(this.numbersFor(field.key), row) + (field.key === "segment" ? 1 : 0)));
+      const texts = Array.from({ length: 3 + this.data.models.length }, (_, kind) => quoted(this.text(row, kind)));
+      lines.push([...numbers, quoted(this.ids[row] ?? ""), ...texts].join(","));
+    }
+    return lines.join("\r\n") + "\r\n";
+  }
+}
+
+/** @param {HTMLElement} place @param {SegmentsData} data */
+async function showSegments(place, data) {
+  new Segments(place, data, await unpack(data.packed));
+}
