@@ -39,6 +39,7 @@ COMMANDS: Registry[Any] = Registry(
         "score": "score:Score",
         "compare": "compare:Compare",
         "inspect": "inspect:Inspect",
+        "report": "report:ReportRun",
         "convert": "convert:Convert",
         "reproduce": "reproduce:Reproduce",
         "warmup": "warmup:Warmup",

@@ -12,7 +12,7 @@ from nbest.model.loglinear import LogLinear
 from nbest.pages.base import Judged, Subject
 from nbest.pages.counts import trainer_of
 from nbest.report import Figure, Page
-from nbest.studies.base import Progress, Study
+from nbest.studies.base import Progress, Study, within
 from nbest.studies.calibration import calibration
 from nbest.studies.coverage import coverage
 from nbest.studies.curve import curve
@@ -36,8 +36,10 @@ def curves(subject: Subject, wanted: Sequence[str], *, right: float | None = Non
     `right`: the score of a segment from which on it is right, for the confidence by metrics that are not only 0 and 1.
     """
     chosen = {name: look_up(CURVES, name, "curve") for name in wanted}
-    how = _How(right, progress)
-    found = [Page(title, list(_section(title, partial(study, subject, how)))) for title, study in chosen.values()]
+    found = []
+    for number, (title, study) in enumerate(chosen.values()):
+        how = _How(right, within(progress, number, len(chosen)))
+        found.append(Page(title, list(_section(title, partial(study, subject, how)))))
     return Page("Curves", found)
 
 

@@ -28,7 +28,7 @@ def report_page(
 
         models = {"risk": nbest.load("model.json")}
         lists = nbest.read("dev.nbest").with_metric(nbest.BLEU(), nbest.read_references("dev.ref"))
-        page = nbest.report_page(Subject((Judged("dev", lists, models),), models))
+        page = nbest.report_page(nbest.Subject((nbest.Judged("dev", lists, models),), models))
 
     `curves` are names of `nbest.pages.curves.CURVES`, which says what `right` is; `draws` bootstrap samples tell how
     sure the weights are (0: they are not learned again).
@@ -36,11 +36,10 @@ def report_page(
     from nbest.pages.explorer import explorer
     from nbest.pages.segments import segments
 
-    parts = 1 + len(curves)
-    sections = [helped(subject), counts(subject, draws=draws, progress=within(progress, 0, parts))]
+    sections = [helped(subject), counts(subject, draws=draws, progress=within(progress, 0, 1 + bool(curves)))]
     sections += [explorer(subject), training(subject)]
     if curves:
-        sections.append(curves_page(subject, curves, right=right, progress=progress))
+        sections.append(curves_page(subject, curves, right=right, progress=within(progress, 1, 2)))
     sections += [segments(subject), _made(subject)]
     return Page(_title(subject), sections)
 
