@@ -62,7 +62,7 @@ def handler_of(followed: Followed) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self, *, body: bool) -> None:
             path = self.path.partition("?")[0]
-            if str(self.headers.get("Host", "")).rpartition(":")[0] not in _OURS:  # of another site, by its name
+            if str(self.headers.get("Host", "")).partition(":")[0] not in _OURS:  # of another site, by its name
                 self._send(403, "text/plain", "this address is for this machine alone\n", body=body)
             elif path == "/":
                 self._send(200, "text/html", followed.text(), body=body)
