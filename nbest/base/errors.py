@@ -81,6 +81,10 @@ class ConvergenceWarning(UserWarning):
     """An optimiser stopped for another reason than having converged."""
 
 
+class KeptWarning(ConvergenceWarning):
+    """A training did not get above its base model, which is kept."""
+
+
 class FormatWarning(UserWarning):
     """A file was read, and some of it was left out: how much, and why."""
 

@@ -15,6 +15,7 @@ from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.base import Progress, Study, about
 from nbest.studies.keywords import FurtherSettings, Given, StudyLists
+from nbest.trainers.keeping import as_learnt
 from nbest.trainers.sparse.msr import MSR, MSR2
 
 METHODS = {"msr": MSR, "msr2": MSR2}
@@ -79,7 +80,8 @@ def alpha(
     rows: list[dict[str, Any]] = []
     for done, (method, value) in enumerate(jobs):
         trainer = METHODS[method](**{"threads": threads, **(settings or {}), "alpha": value})
-        trainer.fit(dev, heldout)
+        with as_learnt():
+            trainer.fit(dev, heldout)
         assert trainer.result_ is not None
         history = trainer.result_.history
         for at in np.unique(np.linspace(0, len(history) - 1, min(points, len(history))).astype(np.int64)):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ConvergenceWarning, ParameterError, look_up
+from nbest.base.errors import CapabilityError, ConvergenceWarning, KeptWarning, ParameterError, look_up
 from nbest.base.files import write_text
 from nbest.base.json_values import json_lines
 from nbest.base.limits import check_count
@@ -27,6 +27,7 @@ from nbest.report.picture import Picture
 from nbest.trainers import TRAINERS
 
 _POINTS = 1_000_000  # weights that a study may try of a feature
+_FAILURES = {ConvergenceWarning: "did not converge", KeptWarning: "kept their base model"}
 
 Progress = Callable[[int, int], None] | None
 
@@ -183,15 +184,18 @@ def counted(progress: Progress, of: int) -> Callable[[], None]:
 
 @contextmanager
 def counting_failures(what: str) -> Iterator[None]:
-    """One `ConvergenceWarning` for all runs inside that did not converge, instead of one each."""
+    """One `ConvergenceWarning` for all runs inside that did not converge, instead of one each; one `KeptWarning` for
+    all that kept their base model.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         yield
-    failed = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
+    failed = {kind: [w.message for w in caught if w.category is kind] for kind in _FAILURES}
     for other in caught:
-        if other not in failed:
+        if other.category not in failed:
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    if failed:
-        first = failed[0].message
-        message = str(first) if len(failed) == 1 else f"{len(failed)} {what} did not converge; the first: {first}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+    for kind, messages in failed.items():
+        if messages:
+            first, count = messages[0], len(messages)
+            message = str(first) if count == 1 else f"{count} {what} {_FAILURES[kind]}; the first: {first}"
+            warnings.warn(message, kind, stacklevel=4)

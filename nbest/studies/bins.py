@@ -17,6 +17,7 @@ from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures
 from nbest.studies.keywords import FurtherSettings, Given, Seed, StudyLists
+from nbest.trainers.keeping import as_learnt
 
 PRIOR: dict[str, dict[str, Any]] = {"softbleu": {"variance": 1.0}}
 """What keeps the many weights of bins in bounds, for methods whose default is no prior."""
@@ -75,7 +76,7 @@ def bins(
     if not hasattr(build(method), "start"):
         raise CapabilityError(f"the method {method!r} cannot start from given weights; use softbleu or risk")
     common = {"seed": seed, "threads": threads}
-    with counting_failures("trainings"):
+    with counting_failures("trainings"), as_learnt():
         linear = build(method, settings, **common).fit(corpus)
         if progress is not None:
             progress(1, 2)

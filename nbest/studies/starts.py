@@ -22,6 +22,7 @@ from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures
 from nbest.studies.keywords import FurtherSettings, Given, Methods, Seed
+from nbest.trainers.keeping import as_learnt
 
 ONE_START: dict[str, dict[str, Any]] = {"mert": {"restarts": 0, "hops": 0}}
 """What makes a method climb from the given start alone."""
@@ -117,7 +118,8 @@ def _from_corner(
     rows: list[dict[str, Any]] = [{"start": number, "method": "none", "signs": corner, "metric": begun}]
     for method, given in options.items():
         trainer = build(method, {**given, "start": start}, seed=seed, threads=1)
-        model = trainer.fit(corpus)
+        with as_learnt():
+            model = trainer.fit(corpus)
         parts = np.array([model.weights[name] for name in names]) * scale
         shares = dict(zip(names, (parts / max(np.abs(parts).sum(), 1e-300)).tolist(), strict=True))
         reached = {"metric": model.scores_["dev"], "status": trainer.result_.status, "shares": shares}

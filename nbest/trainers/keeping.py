@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import ConvergenceWarning
+from nbest.base.errors import KeptWarning
 from nbest.corpus import NBest
 from nbest.decisions.onebest import first
 from nbest.model.loglinear import LogLinear
 from nbest.trainers.finishing import finished
 from nbest.trainers.lists import Fit
+
+_keeping: ContextVar[bool] = ContextVar("keeping", default=True)
+
+
+@contextmanager
+def as_learnt() -> Iterator[None]:
+    """Let trainers inside return what they learnt also where their base model is better, without a word of it.
+
+    For studies and papers that show what a training does, not what is best to be used.
+    """
+    before = _keeping.set(False)
+    try:
+        yield
+    finally:
+        _keeping.reset(before)
 
 
 def keeping_base(fit: Fit) -> Fit:
@@ -23,14 +41,14 @@ def keeping_base(fit: Fit) -> Fit:
     The base model are the weights `start`, else none at all, which choose the first hypotheses. Compared on held-out
     lists; without any on those to train on. Where held-out lists make a trainer choose just what the base model does,
     that is said, too. For trainers whose goal is another than the metric, or that see few points; equal scores by other
-    choices are no reason. Forests have no first hypotheses: there nothing is compared.
+    choices are no reason. Forests have no first hypotheses: there nothing is compared. Nor is it inside `as_learnt`.
     """
 
     @wraps(fit)
     def kept(self: Any, corpus: Any, heldout: Any = None) -> LogLinear:
         model = fit(self, corpus, heldout)
         judge = corpus if heldout is None else heldout
-        if not (corpus.whole and judge.whole and judge.scored):
+        if not (_keeping.get() and corpus.whole and judge.whole and judge.scored):
             return model
         return _better(self, model, corpus, heldout)
 
@@ -63,4 +81,4 @@ def _used(lists: NBest, model: LogLinear) -> NBest:
 def _say(trainer: Any, what: str) -> None:
     """As a warning, and in the result of the training, whose weights stay those that were found."""
     trainer.result_ = replace(trainer.result_, message=f"{trainer.result_.message}; {what}")
-    warnings.warn(f"{type(trainer).__name__}: {what}", ConvergenceWarning, stacklevel=6)
+    warnings.warn(f"{type(trainer).__name__}: {what}", KeptWarning, stacklevel=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import nbest
-from nbest.base.errors import CapabilityError, ConvergenceWarning, FormatError, ParameterError
+from nbest.base.errors import CapabilityError, ConvergenceWarning, FormatError, KeptWarning, ParameterError
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.features import Bins, seed_weights
@@ -21,7 +22,7 @@ from nbest.model.loglinear import LogLinear
 from nbest.studies import STUDIES
 from nbest.studies.alpha import alpha
 from nbest.studies.annealing import annealing
-from nbest.studies.base import Study
+from nbest.studies.base import Study, counting_failures
 from nbest.studies.bins import bins
 from nbest.studies.budget import budget
 from nbest.studies.calibration import calibration
@@ -372,6 +373,20 @@ def test_starts_warns_once_of_all_runs_that_did_not_converge() -> None:
     with pytest.warns(ConvergenceWarning, match="3 runs did not converge") as caught:
         starts(noisy(), count=3, methods=("softbleu",), settings={"softbleu": {"iterations": 2}})
     assert len(caught) == 1
+
+
+def test_runs_that_kept_their_base_model_are_counted_apart() -> None:
+    def warned() -> None:
+        with counting_failures("runs"):
+            for kind in (ConvergenceWarning, KeptWarning, KeptWarning):
+                warnings.warn(f"a {kind.__name__}", kind, stacklevel=1)
+
+    with pytest.warns(ConvergenceWarning) as caught:
+        warned()
+    assert {warning.category: str(warning.message) for warning in caught} == {
+        ConvergenceWarning: "a ConvergenceWarning",
+        KeptWarning: "2 runs kept their base model; the first: a KeptWarning",
+    }
 
 
 def test_starts_refuses_methods_without_a_start() -> None:

@@ -5,13 +5,14 @@ import warnings
 import numpy as np
 import pytest
 
-from nbest.base.errors import ConvergenceWarning
+from nbest.base.errors import ConvergenceWarning, KeptWarning
 from nbest.corpus import NBest
 from nbest.decisions.chosen import first_score
 from nbest.decisions.onebest import first
 from nbest.metrics import External
 from nbest.model.loglinear import LogLinear
 from nbest.trainers import TRAINERS, RandomSearch
+from nbest.trainers.keeping import as_learnt
 
 KEEPING = ("boosting", "grid", "mira", "msr", "msr2", "perceptron", "pro", "random", "softbleu")
 START = ("boosting", "mira", "msr2", "perceptron", "pro", "softbleu")
@@ -69,3 +70,17 @@ def test_what_is_better_stays(method):
         model = TRAINERS[method]().fit(dev, heldout)
     assert model.scores_["heldout"] > first_score(heldout)
     assert any(model.weights.values())
+
+
+def test_what_shows_a_training_gets_what_was_learnt():
+    dev = made(3, 1.0, best_first=True)
+    with warnings.catch_warnings(), as_learnt():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("error", KeptWarning)
+        trainer = RandomSearch(trials=1)
+        model = trainer.fit(dev)
+    assert model.scores_["dev"] < first_score(dev)
+    assert any(model.weights.values())
+    assert "kept" not in trainer.result_.message
+    with pytest.warns(KeptWarning):
+        RandomSearch(trials=1).fit(dev)

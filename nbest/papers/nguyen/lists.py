@@ -26,6 +26,7 @@ from nbest.systems.jackknife import fold_indices
 from nbest.systems.translator.folds import without_fold
 from nbest.systems.translator.translator import Translator
 from nbest.trainers import SoftBLEU
+from nbest.trainers.keeping import as_learnt
 from nbest.trainers.sharpness import spread
 
 METRIC = BLEU_OF_TOKENS
@@ -159,8 +160,8 @@ def fit_quietly(trainer: Any, corpus: NBest) -> tuple[LogLinear, str]:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """No `ConvergenceWarning`: a fixed number of iterations is what the paper does."""
-    with warnings.catch_warnings():
+    """What is learnt, and no `ConvergenceWarning`: a fixed number of iterations is what the paper does."""
+    with warnings.catch_warnings(), as_learnt():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
 
