@@ -39,4 +39,4 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist nbest-demo.html *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

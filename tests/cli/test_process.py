@@ -18,14 +18,16 @@ def nbest(*arguments: str, stdin: bytes | None = None, **options: object) -> sub
 def test_help_lists_every_command_and_imports_nothing_heavy() -> None:
     ran = nbest("--help")
     assert ran.returncode == 0
-    for command in ("demo", "tune", "rerank", "score", "compare", "inspect", "convert", "warmup"):
+    for command in ("demo", "tune", "rerank", "score", "compare", "inspect", "report", "convert", "warmup"):
         assert command.encode() in ran.stdout
     heavy = "('numpy', 'numba', 'scipy', 'sacrebleu')"
     code = f"import sys; from nbest.cli import main; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
 
 
-@pytest.mark.parametrize("command", ["demo", "tune", "rerank", "score", "compare", "inspect", "convert", "warmup"])
+@pytest.mark.parametrize(
+    "command", ["demo", "tune", "rerank", "score", "compare", "inspect", "report", "convert", "warmup"]
+)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     ran = nbest(command, "--help")
     assert ran.returncode == 0
@@ -34,7 +36,8 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["tune", "rerank", "score", "compare", "inspect", "loop", "study path", "train lm", "train tagger"]
+    "command",
+    ["tune", "rerank", "score", "compare", "inspect", "report", "loop", "study path", "train lm", "train tagger"],
 )
 def test_the_help_of_an_argument_says_that_it_takes_several(command: str) -> None:
     """`dev...` among the arguments, as in the line of the usage."""

@@ -42,6 +42,7 @@ def tables(folder: Path) -> Path:
         (folder / f"{name}.csv").write_text(text)
     (folder / "some.arpa").write_text("\\data\\\nngram 1=3\n\n\\1-grams:\n-1 <unk>\n-1 the\n-1 </s>\n\n\\end\\\n")
     (folder / "qe.txt").write_text("1\n" * 480)
+    (folder / "w.ini").write_text("am= 1\nlm= 1\n")
     (folder / "write.py").write_text("import shutil, sys\nshutil.copy('dev.csv', sys.argv[1])\n")
     return folder
 
@@ -53,6 +54,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "calibrate": ("calibrate", *LISTS, "--right", "20", "-o", "votes.json"),
     "compare": ("compare", *LISTS, "--test", "test.csv", "--test-refs", "test.ref", "--methods", "mert"),
     "inspect": ("inspect", *LISTS, "--against", "test.csv"),
+    "report": ("report", *LISTS, "--model", "w.ini", "--draws", "0", "-o", "r.html"),
     "convert": ("convert", "dev.csv", "out.jsonl", *OPTIONS),
     "features add-lm": ("features", "add-lm", "dev.csv", "out.jsonl", "--lm", "some.arpa", *OPTIONS),
     "features join": ("features", "join", "dev.csv", "qe.txt", "-o", "out.jsonl", *OPTIONS),

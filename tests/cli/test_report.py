@@ -144,3 +144,15 @@ def test_damaged_results(run: Run, folder: Path) -> None:
     done = run("report", "odd", "-o", "r.html")
     assert done.code == 2
     assert "odd/results.json" in done.err
+
+
+def test_the_demo_writes_its_report(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbest.cli.demonstrating._METHODS", ("likelihood", "risk"))
+    done = run("demo")
+    assert done.code == 0, done.err
+    assert "wrote nbest-demo.html" in done.err
+    assert ">Did it help?</h2>" in (folder / "nbest-demo.html").read_text()
+    (folder / "nbest-demo.html").unlink()
+    assert run("demo", "--json", "-q").code == 0
+    assert not list(folder.glob("*.html"))
+    assert run("demo", "-o", "none/x.html").code == 2

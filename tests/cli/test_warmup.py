@@ -63,6 +63,7 @@ def commands() -> list[list[str]]:
         "inspect dev.store --metric bleu --json",
     ]
     lines += ["compare dev.jsonl --metric wer --test test.jsonl --json -q"]
+    lines += ["report dev.jsonl --metric wer --model model.json --test test.jsonl --draws 2 -o report.html -q"]
     program = f"{shlex.join([sys.executable, toy_program.__file__])} {{weights}} {{input}} {{k}} {{output}} 0"
     loop = ["loop", "loop.src", "--decoder", program, "--refs", "loop.ref", "--metric", "wer", "--k", "3", "-q"]
     loop += ["--rounds", "2", "--start", "am=0.1,lm=0.1,noise=0.1,words=0.1", "-o", "run"]
