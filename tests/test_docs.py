@@ -63,6 +63,12 @@ def test_commands_on_forests(capfd: pytest.CaptureFixture[str]) -> None:
     assert run_commands("docs/forests.md", capfd) >= 4
 
 
+def test_commands_of_reports(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_commands("docs/report.md", capfd) >= 4
+    assert Path("report.html").is_file()
+    assert Path("compared.html").is_file()
+
+
 @pytest.mark.parametrize(
     "name",
     [
