@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.report.axes import Scale, Ticks, label, padded, step_of, ticks
 from nbest.report.lettering import wrapped
+from nbest.report.panel import LINE, Axis, Key
 from nbest.report.svg import COLOURS, INK, PALE, Canvas, place, shade, text_width
 
 Range = tuple[float, float, int]
@@ -22,61 +22,6 @@ DASHES = {"solid": None, "dashed": "6 4", "dotted": "1.5 3.5"}
 _STRIP = 0.11  # of the height of a panel, above and below the curves
 _DOT = 2.6  # radius of the dots of a line
 _GAP, _BAR = 14.0, 14.0  # between a heat map and its colour bar, and the width of that
-LINE = 15.0
-"""Height of a line of the label of an axis."""
-
-
-@dataclass(frozen=True)
-class Key:
-    """One entry of a legend: a line, a box or a mark."""
-
-    name: str
-    colour: str
-    shape: str = "solid"  # a style of line, "box", "cross" or "ring"
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Ticks of its own, if any; whether it is logarithmic; whether only whole numbers are values."""
-
-    ticks: Ticks | None = None
-    log: bool = False
-    whole: bool = False
-
-
-class Panel(Protocol):
-    """What a picture draws axes around."""
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def x_label(self) -> str: ...
-
-    @property
-    def y_label(self) -> str: ...
-
-    def extent(self) -> tuple[float, float, float, float]:
-        """Lowest and highest x, lowest and highest y."""
-        ...
-
-    def inset(self) -> float:
-        """Pixels between the frame and the lowest or highest x, so that what stands there is whole."""
-        ...
-
-    def x_axis(self) -> Axis: ...
-
-    def y_axis(self) -> Axis: ...
-
-    def keys(self) -> list[Key]: ...
-
-    def room(self, height: float) -> float:
-        """Pixels wanted to the right of a plot of this height."""
-        ...
-
-    def paint(self, canvas: Canvas, x: Scale, y: Scale) -> None:
-        """What is inside of the frame."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nbest.report.axes import Scale, log_ticks, ticks
-from nbest.report.charts import DASHES, LINE, HeatMap, Key, Panel, mark
+from nbest.report.charts import DASHES, HeatMap, mark
 from nbest.report.lettering import told_apart, wrapped
+from nbest.report.panel import LINE, Key, Panel
 from nbest.report.svg import GRID, PALE, Canvas, text_width
 
 _HEAD, _FOOT, _EDGE = 24.0, 50.0, 24.0  # room for a panel's title, its x axis, the right margin

@@ -51,7 +51,7 @@ class Curves(Study):
         ]
         said = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
         ticks = list(zip(x, said, strict=True))
-        return LineChart(series, "", setting, self.unit, ticks, log)
+        return LineChart(series, "", setting, self.unit, x_ticks=ticks, log=log)
 
 
 def curves(

@@ -51,7 +51,7 @@ class Learning(Study):
                 )
             )
         ticks = [(float(size), str(size)) for size in sizes]
-        chart = LineChart(series, "", "segments trained on", self.unit, ticks, geometric(sizes))
+        chart = LineChart(series, x_label="segments trained on", y_label=self.unit, x_ticks=ticks, log=geometric(sizes))
         held = f"{self.settings['heldout_segments']} held-out segments"
         subtitle = f"mean of {self.settings['repeats']} random subsets a size; {held}"
         return Picture("Learning curves", subtitle, [chart], width=560, height=360)

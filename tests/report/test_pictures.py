@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from nbest.base.errors import ParameterError
 from nbest.loop.report import picture as loop_picture
 from nbest.report.axes import geometric, log_ticks, places_of
-from nbest.report.charts import DotChart, HeatMap, Histogram, LineChart, Panel, RangeChart, Series
+from nbest.report.charts import DotChart, HeatMap, Histogram, LineChart, RangeChart, Series
 from nbest.report.lettering import told_apart, wrapped
+from nbest.report.panel import Panel
 from nbest.report.picture import Picture
 from nbest.report.svg import text_width
 from nbest.testing import check_picture

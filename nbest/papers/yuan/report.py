@@ -115,8 +115,8 @@ def _curves(run: Run) -> Figure | None:
             values = [float(str(row[at])) for row in rows]
             series.append(Series("" if panels else title, sizes, values, COLOURS[at % len(COLOURS)], dots=True))
         ticks = [(size, f"{size:,.0f}") for size in sizes]
-        log = geometric(sizes)
-        panels.append(LineChart(series, name, "sentences to adapt to", "CER (lower is better)", ticks, log))
+        x, y = "sentences to adapt to", "CER (lower is better)"
+        panels.append(LineChart(series, name, x, y, x_ticks=ticks, log=geometric(sizes)))
     if not panels:
         return None
     picture = Picture("Adaptation", "character error rate on test; news only: the converter of the news", panels)
