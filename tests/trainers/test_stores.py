@@ -24,6 +24,7 @@ from nbest.testing import toy_lists
 from nbest.trainers import TRAINERS
 
 METHODS: dict[str, dict[str, Any]] = {
+    "auto": {},
     "mert": {"restarts": 3, "hops": 1},
     "risk": {"t0": 0.5, "iterations": 20},
     "likelihood": {},
