@@ -13,12 +13,15 @@ from nbest.decisions.choose import choose
 from nbest.features.texts import agreement
 from nbest.metrics import BLEU
 from nbest.pages.base import Judged, Subject, digits_of, shortened
+from nbest.pages.carried import Carried
+from nbest.pages.formulas import formula_of
 from nbest.report import Column, Live, Page, Table
 from nbest.report.packing import packed, size_of
 from nbest.trainers.sharpness import spread
 
-BYTES = 800_000
-"""Of the texts and numbers of all segments."""
+BYTES, TEXTS, LISTS = 1_150_000, 950_000, 500_000
+"""Of all that is here; of the texts and numbers of all segments, at most; of whole lists, where the sliders have
+others, at most."""
 _BINS = 4
 _COMPARED, _OTHERS = 1000, 20  # segments, and hypotheses of each, whose texts are compared with each other, at most
 TITLE = "Segments"
@@ -31,7 +34,12 @@ def segments(subject: Subject) -> Page:
     text = "A browser with scripts shows here a table of all segments, to sort, filter and search."
     tables = [table for table in (seen.wins(),) if table is not None]
     said = f"Of {judged.name}. A row opens the segment; its address can be kept and sent as a link."
-    return Page(TITLE, [*tables, said, Live("segments", seen.content(), text)])
+    content = seen.content()
+    formula = formula_of(judged.lists.need_metric(), digits_of(judged))
+    if judged is not subject.dev and formula is not None and judged.models:
+        room = min(LISTS, BYTES - size_of(content["packed"]))
+        content["lists"] = Carried.of(judged).content(formula, room)
+    return Page(TITLE, [*tables, said, Live("segments", content, text)])
 
 
 class _Seen:
@@ -60,9 +68,9 @@ class _Seen:
         while True:
             rows = spread(len(self.lists), count)
             content = self._packed(rows, texts)
-            if size_of(content) <= BYTES or count <= 1:
+            if size_of(content) <= TEXTS or count <= 1:
                 break
-            count = max(1, min(count - 1, int(count * 0.95 * BYTES / size_of(content))))
+            count = max(1, min(count - 1, int(count * 0.95 * TEXTS / size_of(content))))
         sampled = f"{len(rows)} of {len(self.lists)} segments, spread evenly, are on this page."
         return {
             "set": self.judged.name,
@@ -100,7 +108,13 @@ class _Seen:
     def wins(self) -> Table | None:
         """How often the first model is better and worse than what is first, by length, list and confidence."""
         rows = [row for name, values in self._sides() for row in self._binned(name, values)]
-        heads = ["", "segments", "better", "worse", Column("mean gain", f".{digits_of(self.judged)}f")]
+        heads: list[Column | str] = [
+            "",
+            "segments",
+            "better",
+            "worse",
+            Column("mean gain", f".{digits_of(self.judged)}f"),
+        ]
         model = next(iter(self.judged.models), None)
         if model is None or not rows:
             return None

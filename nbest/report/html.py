@@ -26,7 +26,7 @@ from nbest.report.texts import one_line
 
 SCRIPTS = ("base", "tools", "metrics", "lists", "charts", "steps", "differences", "explorer", "segments", "main")
 """Files of the script, in this order."""
-_COPIES = {"Markdown": Markdown(), "LaTeX": LaTeX(), "CSV": CSV()}
+_COPIES: dict[str, Markdown | LaTeX | CSV] = {"Markdown": Markdown(), "LaTeX": LaTeX(), "CSV": CSV()}
 _ROWS = 5000  # numbers of a figure that can be copied, at most
 _FOLLOWED = "connect-src 'self'; "
 
@@ -91,7 +91,7 @@ class HTML:
 
     def figure(self, figure: Figure) -> str:
         """The picture itself, its title, and its numbers to copy."""
-        drawn = figure.picture.svg(inline=figure.name).replace("\n", " ").strip()
+        drawn = one_line(figure.picture.svg(inline=figure.name))
         copies = {"CSV": CSV().table(figure.table())} if 0 < len(figure.rows) <= _ROWS else {}
         return (
             f'<figure class="picture" data-name="{_text(figure.name)}"><div class="scroll" tabindex="0" role="region" '

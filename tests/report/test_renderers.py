@@ -115,7 +115,14 @@ def test_a_page_is_written_with_its_figures(tmp_path: Path) -> None:
     figure = Figure("curve", "A curve", Picture("curve", "", [chart]), [{"x": 1, "y": 2.0}])
     page = Page("Title", ["Text.", Page("Section", [Table(("a",), [(1,)]), figure]), Items(["one", "two"])])
     found = page.write(tmp_path, "page", tuple(RENDERERS))
-    assert sorted(path.name for path in found) == ["curve.svg", "page.csv", "page.md", "page.tex", "page.txt"]
+    assert sorted(path.name for path in found) == [
+        "curve.svg",
+        "page.csv",
+        "page.html",
+        "page.md",
+        "page.tex",
+        "page.txt",
+    ]
     assert (tmp_path / "page.md").read_text() == (
         "# Title\n\nText.\n\n## Section\n\n| a |\n| --- |\n| 1 |\n\n![A curve](curve.svg)\n\n- one\n- two\n"
     )

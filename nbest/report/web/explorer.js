@@ -1,7 +1,7 @@
 // @ts-check
 // Sliders for the weights: what is chosen, its score, and the metric over one and two weights, all exact.
 
-const POINTS = 61, CELLS = 25, SLIDERS = 16, CHANGED = 8;
+const POINTS = 61, CELLS = 25, SLIDERS = 16, CHANGED = 8, PATIENCE = 15;
 
 /** What other parts of the page see of the lists and the present weights. */
 const present = {
@@ -9,8 +9,6 @@ const present = {
   lists: null,
   /** @type {Float64Array} */
   weights: new Float64Array(0),
-  /** @type {Int32Array} */
-  chosen: new Int32Array(0),
   /** @type {(() => void)[]} */
   watchers: [],
 };
@@ -101,7 +99,7 @@ class Explorer {
       range.value = exact.value;
       this.change(d, Number(exact.value));
     });
-    return make("div", { class: "slider" }, said(name, "label"), range, exact);
+    return make("div", { class: "slider", title: name }, said(name, "label"), range, exact);
   }
 
   /** @param {number} d @param {number} weight */
@@ -136,7 +134,6 @@ class Explorer {
       ` ${data.metric.name} now; ${shown(scoreOf(lists.totals(first), data.metric))} first, ${shown(own)} model, ${shown(data.oracle)} oracle`,
     );
     present.weights = this.weights;
-    present.chosen = chosen;
     for (const watch of present.watchers) watch();
     this.showChanged(chosen);
     this.redrawLine();
@@ -195,10 +192,10 @@ class Explorer {
     const metric = data.metric, weight = at(this.weights, feature), reach = Math.max(this.reach(feature), 1.1 * Math.abs(weight));
     const steps = stepsAlong(lists, this.weights, feature);
     const best = bestStretch(steps, metric, -reach, reach);
-    const heights = lists.scores(this.weights, feature), slopes = /** @type {Float64Array} */ (lists.columns[feature]);
+    const heights = lists.scores(this.weights, feature), slopes = column(lists.columns, feature);
     const smooth = Array.from({ length: POINTS }, (_, k) => {
       const x = -reach + (2 * reach * k) / (POINTS - 1);
-      return { x, y: lists.expected(heights.map((height, h) => height + x * at(slopes, h)), this.gamma) };
+      return { x, y: lists.valuesAt(heights, slopes, x, this.gamma).expected };
     });
     const name = data.features[feature] ?? "";
     this.line.replaceChildren(stepChart({ title: `${metric.name} along the weight of ${name}`, feature: name, metric, steps, low: -reach, high: reach, weight, smooth, best }));
@@ -217,17 +214,20 @@ class Explorer {
     }
     const xs = this.grid(across), ys = this.grid(up);
     const exact = new Float64Array(xs.length * ys.length).fill(NaN), smooth = new Float64Array(xs.length * ys.length).fill(NaN);
+    const weights = Float64Array.from(this.weights), slopes = column(lists.columns, across);
+    let began = performance.now();
     for (let row = 0; row < ys.length; row++) {
-      const weights = Float64Array.from(this.weights);
       weights[up] = at(ys, row);
-      const heights = lists.scores(weights, across), slopes = /** @type {Float64Array} */ (lists.columns[across]);
-      xs.forEach((x, column) => {
-        const scores = heights.map((height, h) => height + x * at(slopes, h));
-        exact[row * xs.length + column] = scoreOf(lists.totals(lists.choose(scores)), data.metric);
-        smooth[row * xs.length + column] = lists.expected(scores, this.gamma);
-      });
-      await new Promise((done) => setTimeout(done));
-      if (turn !== this.turn) return; // the weights have changed meanwhile
+      const heights = lists.scores(weights, across);
+      for (let place = 0; place < xs.length; place++) {
+        const found = lists.valuesAt(heights, slopes, at(xs, place), this.gamma);
+        exact[row * xs.length + place] = found.chosen;
+        smooth[row * xs.length + place] = found.expected;
+        if (performance.now() - began < PATIENCE) continue;
+        await new Promise((done) => setTimeout(done)); // somebody may want to move a slider
+        if (turn !== this.turn) return; // the weights have changed meanwhile
+        began = performance.now();
+      }
     }
     /** @type {[number, number]} */
     const here = [at(this.weights, across), at(this.weights, up)];
@@ -257,7 +257,7 @@ class Explorer {
     });
     const rows = differ.slice(0, CHANGED).map((i) => {
       const before = lists.texts[at(this.modelChosen, i)] ?? "", now = lists.texts[at(chosen, i)] ?? "", ref = lists.references[i] ?? "";
-      return make("div", { class: "pair" }, segmentLink(at(lists.data.segments, i), lists.ids[i] ?? ""), ...marked([["reference", ref], ["model", before], ["now", now]], ref));
+      return make("div", { class: "pair" }, said(lists.ids[i] ?? ""), ...marked([["reference", ref], ["model", before], ["now", now]], ref));
     });
     const count = `${differ.length} of ${lists.count} outputs are others than the model's.`;
     this.changed.replaceChildren(make("p", { class: "note", id: "changed-count" }, count), ...rows);

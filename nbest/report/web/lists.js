@@ -5,7 +5,7 @@
  * @typedef {{
  *   name: string, features: string[], spread: number[], metric: Formula, oracle: number,
  *   models: { name: string, weights: number[], gamma: number, decision: string }[],
- *   total: number, segments: number[], packed: Packed, said: string[], command: string
+ *   total: number, segments: number[], packed: Packed, said: string[]
  * }} ListsData
  */
 
@@ -62,32 +62,50 @@ class Lists {
     return out;
   }
 
-  /** The metric of what weights choose. @param {ArrayLike<number>} weights */
-  score(weights) {
-    return scoreOf(this.totals(this.choose(this.scores(weights))), this.data.metric);
-  }
-
   /**
-   * The metric of the totals that are expected when hypotheses are drawn by the posterior.
-   * @param {Float64Array} scores
-   * @param {number} gamma
+   * The metric of what is chosen at one place of a line, and of the totals that are expected when hypotheses are drawn
+   * by the posterior there.
+   * @param {Float64Array} heights scores without the feature
+   * @param {Float64Array} slopes the feature
+   * @param {number} weight its weight
+   * @param {number} gamma the sharpness of the posterior
    */
-  expected(scores, gamma) {
-    const totals = new Float64Array(this.stats.length);
-    const inner = new Float64Array(this.stats.length);
+  valuesAt(heights, slopes, weight, gamma) {
+    const { stats, offsets, data } = this;
+    const chosen = new Float64Array(stats.length), expected = new Float64Array(stats.length), inner = new Float64Array(stats.length);
+    let high = 0;
     for (let i = 0; i < this.count; i++) {
-      const low = at(this.offsets, i), high = at(this.offsets, i + 1);
-      let most = -Infinity;
-      for (let h = low; h < high; h++) most = Math.max(most, at(scores, h));
+      const low = high;
+      high = at(offsets, i + 1);
+      let best = -1, most = -Infinity;
+      for (let h = low; h < high; h++) {
+        const score = at(heights, h) + weight * at(slopes, h);
+        if (best < 0 || score > most) {
+          best = h;
+          most = score;
+        }
+      }
+      if (best < 0) continue;
       let mass = 0;
       inner.fill(0);
       for (let h = low; h < high; h++) {
-        const p = Math.exp(gamma * (at(scores, h) - most));
+        const p = Math.exp(gamma * (at(heights, h) + weight * at(slopes, h) - most));
+        if (p < 1e-12) continue;
         mass += p;
-        for (let m = 0; m < inner.length; m++) inner[m] = at(inner, m) + p * at(/** @type {Float64Array} */ (this.stats[m]), h);
+        for (let m = 0; m < inner.length; m++) inner[m] = at(inner, m) + p * at(column(stats, m), h);
       }
-      if (mass > 0) for (let m = 0; m < inner.length; m++) totals[m] = at(totals, m) + at(inner, m) / mass;
+      for (let m = 0; m < inner.length; m++) {
+        chosen[m] = at(chosen, m) + at(column(stats, m), best);
+        expected[m] = at(expected, m) + at(inner, m) / mass;
+      }
     }
-    return scoreOf(totals, this.data.metric);
+    return { chosen: scoreOf(chosen, data.metric), expected: scoreOf(expected, data.metric) };
   }
+}
+
+const NOTHING = new Float64Array(0);
+
+/** @param {Float64Array[]} columns @param {number} place */
+function column(columns, place) {
+  return columns[place] ?? NOTHING;
 }

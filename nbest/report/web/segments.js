@@ -1,7 +1,7 @@
 // @ts-check
 // The table of segments: to sort, filter and search; one of them with all its hypotheses.
 
-/** @typedef {{ set: string, models: string[], higher: boolean, unit: string, digits: number, packed: Packed, total: number, said: string[] }} SegmentsData */
+/** @typedef {{ set: string, models: string[], higher: boolean, unit: string, digits: number, packed: Packed, total: number, said: string[], lists?: ListsData }} SegmentsData */
 /** @typedef {{ head: string, key: string, wide: string, text?: boolean }} Field */
 
 const ROW = 34, MARGIN = 12, CUT = 220, CANDIDATES = 200;
@@ -12,9 +12,10 @@ function segmentLink(segment, id) {
 }
 
 class Segments {
-  /** @param {HTMLElement} place @param {SegmentsData} data @param {Columns} columns */
-  constructor(place, data, columns) {
+  /** @param {HTMLElement} place @param {SegmentsData} data @param {Columns} columns @param {Lists | null} lists */
+  constructor(place, data, columns, lists) {
     this.place = place;
+    this.lists = lists;
     this.data = data;
     this.columns = columns;
     this.ids = textsOf(columns, "ids");
@@ -221,23 +222,28 @@ class Segments {
 
   /** All hypotheses with their features, where the page has them. @param {number} segment */
   candidates(segment) {
-    const lists = present.lists;
-    const i = lists && lists.data.name === this.data.set ? lists.data.segments.indexOf(segment) : -1;
-    if (!lists || i < 0) return make("p", { class: "note" }, "Its other hypotheses are not on this page: see what was sampled above.");
-    const scores = lists.scores(present.weights), low = at(lists.offsets, i), high = at(lists.offsets, i + 1);
+    const lists = this.lists, i = lists?.data.segments.indexOf(segment) ?? -1;
+    if (!lists || i < 0) return make("p", { class: "note" }, this.sampled());
+    const scores = lists.scores(presentWeights(lists)), low = at(lists.offsets, i), high = at(lists.offsets, i + 1);
     const places = Array.from({ length: high - low }, (_, k) => low + k).sort((a, b) => at(scores, b) - at(scores, a) || a - b);
     const heads = ["rank", "in file", "score", lists.data.metric.name, ...lists.data.features, "text"];
     const body = make("tbody");
-    const reference = lists.references[i] ?? "";
+    const reference = lists.references[i] ?? "", best = places[0];
     places.slice(0, CANDIDATES).forEach((h, rank) => {
       const alone = scoreOf(lists.stats.map((column) => at(column, h)), lists.data.metric);
       const numbers = [rank + 1, h - low + 1, brief(at(scores, h)), fixed(alone, lists.data.metric.digits), ...lists.columns.map((column) => brief(at(column, h)))];
       const text = lists.texts[h] ?? "";
-      body.append(make("tr", { class: h === present.chosen[i] ? "chosen" : "" }, ...numbers.map((cell) => make("td", { class: "right" }, String(cell))), make("td", { class: "left" }, places.length > 40 ? said(text) : withMarks(text, reference))));
+      body.append(make("tr", { class: h === best ? "chosen" : "" }, ...numbers.map((cell) => make("td", { class: "right" }, String(cell))), make("td", { class: "left" }, places.length > 40 ? said(text) : withMarks(text, reference))));
     });
     const head = make("tr", {}, ...heads.map((name) => make("th", { scope: "col", class: name === "text" ? "left" : "right" }, said(name))));
     const more = places.length > CANDIDATES ? [make("p", { class: "note" }, `The best ${CANDIDATES} of ${places.length}.`)] : [];
     return make("div", {}, make("h4", {}, "Hypotheses by the present weights"), make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "hypotheses" }, make("table", { id: "candidates" }, make("thead", {}, head), body)), ...more);
+  }
+
+  /** Why there are no hypotheses. */
+  sampled() {
+    const held = this.lists?.data;
+    return held ? `The page holds all hypotheses of ${held.segments.length} of ${held.total} segments; this is none of them.` : "The page holds no whole lists of these segments.";
   }
 
   /** The rows that are shown, for a spreadsheet. */
@@ -256,5 +262,14 @@ class Segments {
 
 /** @param {HTMLElement} place @param {SegmentsData} data */
 async function showSegments(place, data) {
-  new Segments(place, data, await unpack(data.packed));
+  const own = data.lists ? new Lists(data.lists, await unpack(data.lists.packed)) : null;
+  const shared = present.lists?.data.name === data.set ? present.lists : null;
+  new Segments(place, data, await unpack(data.packed), own ?? shared);
+}
+
+/** The weights of the sliders, for lists whose features stand in another order. @param {Lists} lists */
+function presentWeights(lists) {
+  const names = present.lists?.data.features ?? [];
+  if (!names.length) return lists.data.models[0]?.weights ?? [];
+  return lists.data.features.map((name) => at(present.weights, names.indexOf(name)));
 }

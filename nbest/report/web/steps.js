@@ -12,7 +12,7 @@
  */
 function stepsAlong(lists, weights, feature) {
   const heights = lists.scores(weights, feature);
-  const slopes = /** @type {Float64Array} */ (lists.columns[feature]);
+  const slopes = column(lists.columns, feature);
   /** @type {{ at: number, from: number, to: number }[]} */
   const changes = [];
   const chosen = new Int32Array(lists.count).fill(-1);
@@ -73,8 +73,8 @@ function added(lists, changes, totals) {
   for (let k = 0; k < changes.length; k++) {
     const change = changes[k];
     if (!change) continue;
-    lists.stats.forEach((column, m) => {
-      totals[m] = at(totals, m) + at(column, change.to) - at(column, change.from);
+    lists.stats.forEach((stat, m) => {
+      totals[m] = at(totals, m) + at(stat, change.to) - at(stat, change.from);
     });
     if (changes[k + 1]?.at === change.at) continue; // several lists change here
     places.push(change.at);
