@@ -8,7 +8,7 @@ CASES ?= 1000000  # damaged files of make fuzz
 # a process more than cores, as some tests wait for others; each takes whole files
 SPREAD := -n $(shell $(PYTHON) -c "import os; print(min((os.cpu_count() or 1) + 1, 4))") --dist loadfile
 
-.PHONY: demo test test-all fuzz lint types bench clean
+.PHONY: demo test test-all fuzz lint types script bench clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -34,6 +34,11 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+# the script of report pages: needs Node.js
+script:
+	npx --yes --package typescript@7 tsc -p nbest/report/web
+	npx --yes --package @biomejs/biome@2 biome lint --error-on-warnings --skip=lint/correctness/noUnusedVariables nbest/report/web
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -234,7 +234,7 @@ def test_hostile_texts_stay_texts(driver: Any, lists: nbest.NBest, tmp_path: Pat
     assert requests(driver) == []
     assert driver.title == "Report"
     assert ask(driver, "document.querySelectorAll('.warning').length") == 0
-    assert HOSTILE[0] in ask(driver, "[...document.querySelectorAll('.slider label')].map((label) => label.textContent)")
+    assert HOSTILE[0] in ask(driver, "[...document.querySelectorAll('.slider label')].map((each) => each.textContent)")
     assert driver.execute_script("return document.querySelectorAll('main img, .live script:not([type])').length") == 0
     found = driver.execute_script("return document.querySelector('#one-segment').textContent")
     assert HOSTILE[1] in found

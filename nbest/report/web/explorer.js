@@ -173,7 +173,7 @@ class Explorer {
    */
   chooser(text, names, chosen, does) {
     const select = /** @type {HTMLSelectElement} */ (make("select"));
-    names.forEach((name, k) => select.append(make("option", { value: k, selected: k === chosen }, name)));
+    select.append(...names.map((name, k) => make("option", { value: k, selected: k === chosen }, name)));
     select.addEventListener("change", () => does(Number(select.value)));
     return make("label", {}, `${text} `, select);
   }

@@ -256,7 +256,7 @@ class Segments {
       const texts = Array.from({ length: 3 + this.data.models.length }, (_, kind) => quoted(this.text(row, kind)));
       lines.push([...numbers, quoted(this.ids[row] ?? ""), ...texts].join(","));
     }
-    return lines.join("\r\n") + "\r\n";
+    return `${lines.join("\r\n")}\r\n`;
   }
 }
 

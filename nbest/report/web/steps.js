@@ -102,14 +102,3 @@ function bestStretch(steps, formula, low, high) {
   }
   return best;
 }
-
-/** The value at a place. @param {Steps} steps @param {number} place */
-function valueAt(steps, place) {
-  let low = 0, high = steps.places.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (at(steps.places, middle) <= place) low = middle + 1;
-    else high = middle;
-  }
-  return at(steps.values, low);
-}
