@@ -35,7 +35,7 @@ def test_staying_ahead_is_an_integral_of_beta(votes: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(candidates=CANDIDATES)
 def test_a_standing_chooses_as_the_decision_does(name: str, candidates: list[tuple[str, int]]) -> None:
     model, answers = MODELS[name], [answer for answer, _ in candidates]
@@ -62,7 +62,7 @@ def with_unseen(name: str, candidates: list[tuple[str, int]], raw: float) -> flo
     return raw * total / (total + 1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["", "a", "b", "c", "d"]), min_size=1, max_size=12))
 def test_the_two_with_most_votes_are_kept(answers: list[str]) -> None:
     standing = Standing()
