@@ -26,9 +26,8 @@ from nbest.pages.base import Judged, Subject
 from nbest.pages.curves import CURVES
 from nbest.pages.folders import folder_page, version_of
 from nbest.pages.page import report_page
+from nbest.pages.verdicts import same_metric
 from nbest.report import RENDERERS, Page
-
-_UNSAID = "version:", "nrefs:"  # parts of a signature that may differ between the metrics of models and lists
 
 
 def run(call: ReportRun) -> None:
@@ -153,10 +152,7 @@ def _tuned_for(model: LogLinear) -> str:
 
 def _check_same(model: LogLinear, lists: NBest) -> None:
     """The metric that was made of the model's signature is the same one."""
-    own, other = ([part for part in each.split("|") if not part.startswith(_UNSAID)] for each in (
-        model.metric, signature_of(lists),
-    ))  # fmt: skip
-    if own != other:
+    if not same_metric(model.metric, signature_of(lists)):
         raise ParameterError(f"say the metric and its options with --metric: {_tuned_for(model)}")
 
 

@@ -2,52 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from nbest.corpus import NBest
 from nbest.evaluation.overlap import shared_segments
-from nbest.evaluation.rungs import (
-    EQUAL,
-    FIRST,
-    ORACLE,
-    RANDOM,
-    SINGLE,
-    Judging,
-    Rung,
-    best_single,
-    chosen_rung,
-    random_rung,
-)
+from nbest.evaluation.rungs import EQUAL, RANDOM, SINGLE, best_single
 from nbest.evaluation.significance import clustered
 from nbest.model.equal import equal_weights
-from nbest.model.evidence import Evidence
+from nbest.model.evidence import LEVEL, Evidence
 from nbest.model.loglinear import LogLinear
 from nbest.pages.base import Judged, Subject
-from nbest.pages.verdicts import keeps_first, words
+from nbest.pages.reached import OnSet
+from nbest.pages.verdicts import keeps_first, same_metric, words
 from nbest.report import Column, Page, Table
 from nbest.report.page import probability, telling
 from nbest.studies.base import about
-from nbest.studies.ladder import Ladder
 
 FLATTERING = (
     "Scores of the lists that were tuned on are flattering: give test lists (--test), or tune with --validate 5, to "
     "know what the model is worth."
+)
+_LADDER = (
+    "A ladder has one rung for each way of choosing: at random, the first hypothesis, simple ways, the models, and the "
+    "oracle, which is the best that the lists hold."
 )
 _OTHER = 0.005  # difference of scores from which on lists are not those that a model was tuned on
 
 
 def helped(subject: Subject) -> Page:
     """What choices are worth on each set, whether tuning helped, and how far up the ladder it gets."""
-    found = [_OnSet(judged, _simple(subject.dev.lists, single=False)) for judged in subject.sets[:-1]]
-    found.append(_OnSet(subject.sets[-1], _simple(subject.dev.lists, single=True)))
-    ladder = found[-1].ladder()
-    picture = ladder.figure("ladder", f"The ladder on the {subject.sets[-1].name} lists")
-    return Page("Did it help?", [*_verdicts(subject, found), _table(found), picture, ladder.table()])
+    found = [_on_set(subject, judged) for judged in subject.sets]
+    picture = found[-1].ladder().figure("ladder", f"The ladder on the {subject.sets[-1].name} lists")
+    return Page("Did it help?", [*_verdicts(subject, found), _table(found), _LADDER, picture])
+
+
+def _on_set(subject: Subject, judged: Judged) -> OnSet:
+    """What is reached on a set; only the last has the best single feature, which takes time."""
+    dev = subject.dev
+    shared = 0 if judged is dev else shared_segments(judged.lists, dev.lists)
+    return OnSet(judged, _simple(dev.lists, single=judged is subject.sets[-1]), shared)
 
 
 def _simple(dev: NBest, *, single: bool) -> dict[str, LogLinear]:
@@ -56,95 +51,45 @@ def _simple(dev: NBest, *, single: bool) -> dict[str, LogLinear]:
     return {name: each for name, each in found.items() if each is not None}
 
 
-@dataclass(frozen=True, eq=False)
-class _OnSet:
-    """One set of lists: what each way of choosing reaches on it."""
-
-    judged: Judged
-    simple: Mapping[str, LogLinear]
-
-    @cached_property
-    def judging(self) -> Judging:
-        return Judging.of(self.judged.lists)
-
-    @cached_property
-    def rungs(self) -> list[Rung]:
-        """From chance up to the best."""
-        lists = self.judged.lists
-        fixed = [chosen_rung(name, lists, each.predict(lists)) for name, each in self.simple.items()]
-        tuned = [chosen_rung(name, lists, choice, learned=True) for name, choice in self.judged.chosen.items()]
-        own = chosen_rung(FIRST, lists, self.judged.first)
-        return [random_rung(lists), own, *fixed, *tuned, chosen_rung(ORACLE, lists, self.judged.oracle)]
-
-    @cached_property
-    def rows(self) -> list[dict[str, Any]]:
-        """One a rung: score, low, high, p against the first hypotheses, p_model against the first model."""
-        base = self.rungs[1]
-        model = next((rung for rung in self.rungs if rung.learned), None)
-        return [
-            {
-                **self.judging.reached(rung),
-                "p": None if rung is base else self.judging.p(base, rung),
-                "p_model": self._against_model(model, rung),
-            }
-            for rung in self.rungs
-        ]
-
-    def _against_model(self, model: Rung | None, rung: Rung) -> float | None:
-        """Of other models."""
-        return None if model is None or not rung.learned or rung is model else self.judging.p(model, rung)
-
-    def row(self, name: str, *, learned: bool = False) -> dict[str, Any]:
-        """That of a rung; a model may have the name of another one."""
-        return next(row for row in self.rows if row["rung"] == name and row["learned"] == learned)
-
-    def evidence(self, model: str) -> Evidence:
-        """What the set tells of a model."""
-        own, first, groups = self.row(model, learned=True), self.row(FIRST), self.judging.groups
-        return Evidence(
-            how=f"{self.judged.name} lists",
-            segments=len(self.rungs[0].stats),
-            groups=0 if groups is None else len(set(groups)),
-            tuned=own["score"],
-            low=own["low"],
-            high=own["high"],
-            oracle=self.row(ORACLE)["score"],
-            higher_is_better=self.judging.metric.higher_is_better,
-            first=first["score"],
-            p=own["p"],
-        )
-
-    def ladder(self) -> Ladder:
-        """All rungs as the study shows them."""
-        name, lists = self.judged.name, self.judged.lists
-        how: dict[str, Any] = {"against": FIRST, "how": f"learned on dev, chosen of the {name} lists", "refused": {}}
-        how |= {"unit": "segment" if lists.groups is None else "group", "clustered": clustered(self.judging.groups)}
-        rows = [{key: value for key, value in row.items() if key != "p_model"} for row in self.rows]
-        return Ladder(**about(lists), settings=how, rows=tuple(rows))
+def _metric(judged: Judged) -> str:
+    """The short name of the metric."""
+    return str(about(judged.lists)["metric"]).split("|")[0]
 
 
-def _table(found: Sequence[_OnSet]) -> Table:
-    rows = [(each.judged.name, row) for each in found for row in each.rows]
-    shown = [(name, row) for name, row in rows if row["learned"] or row["rung"] not in (RANDOM, SINGLE)]
+# the table ------------------------------------------------------------------------------------------------------
+
+
+def _table(found: Sequence[OnSet]) -> Table:
+    """Test before held-out lists before dev."""
+    rows = [(each, row) for each in reversed(found) for row in each.rows]
+    shown = [(_called(each, found), row) for each, row in rows if row["learned"] or row["rung"] not in (RANDOM, SINGLE)]
     models = list(found[0].judged.models)
     form = telling(row["score"] for _, row in shown)
     columns = [
-        Column("lists"), Column("choice", align="left"), Column("score", form), Column("95 % from", form),
-        Column("to", form), Column("p against first", probability),
+        Column("lists"), Column("choice", align="left"), Column("score", form), Column("gain over first", f"+{form}"),
+        Column("95 % from", form), Column("to", form), Column("p against first", probability),
     ]  # fmt: skip
-    keys = ["rung", "score", "low", "high", "p"]
+    keys = ["rung", "score", "gain", "low", "high", "p"]
     if len(models) > 1:
         columns.append(Column(f"p against {models[0]}", probability))
         keys.append("p_model")
     metric = about(found[0].judged.lists)
     better = "higher is better" if metric["higher_is_better"] else "lower is better"
     notes = [
-        "95 %: by bootstrap; p: paired permutation tests, 10,000 samples.",
+        "95 %: by bootstrap; gain: positive is better; p: paired permutation tests, 10,000 samples.",
         *(f"{each.judged.name}: {text}." for each in found if (text := clustered(each.judging.groups))),
         *(f"{each.judged.name}: {lost}." for each in found if (lost := _empty(each.judged))),
     ]
     cells = [[name, *(row[key] for key in keys)] for name, row in shown]
     return Table(columns, cells, caption=f"{metric['metric']} ({better})", notes=notes)
+
+
+def _called(each: OnSet, found: Sequence[OnSet]) -> str:
+    """The name of a set, and what speaks against its scores."""
+    name = each.judged.name
+    if each is found[0]:
+        return f"{name} (tuned on)"
+    return f"{name} ({each.shared} of {len(each.judged.lists)} in dev)" if each.shared else name
 
 
 def _empty(judged: Judged) -> str:
@@ -153,35 +98,75 @@ def _empty(judged: Judged) -> str:
     return f"{empty} of {len(judged.lists)} segments have no hypotheses and are left out" if empty else ""
 
 
-def _verdicts(subject: Subject, found: Sequence[_OnSet]) -> Iterator[str]:
+# verdicts -------------------------------------------------------------------------------------------------------
+
+
+def _verdicts(subject: Subject, found: Sequence[OnSet]) -> Iterator[str]:
     """What is known of each model, from the lists that tell most: test, held-out, those left out in folds, dev."""
+    for each in found:
+        if each.shared:
+            name, count = each.judged.name, len(each.judged.lists)
+            yield f"{each.shared} of {count} {name} segments are also in dev: their scores are not honest."
+    honest = next((each for each in reversed(found[1:]) if not each.shared), None)
+    signature = about(subject.dev.lists)["metric"]
     for name, model in subject.models.items():
-        known = found[-1].evidence(name) if len(found) > 1 else model.validation
         before = f"{name}: " if len(subject.models) > 1 else ""
-        said = _on_dev(found[0].evidence(name)) if known is None else words(known, kept=keeps_first(model))[0]
+        said = _verdict(name, model, found[0], honest)
         yield f"{before or said[:1].upper()}{said if before else said[1:]}."
         yield from _other_lists(before, model, found[0].row(name, learned=True)["score"], subject.dev)
-    if len(found) == 1 and any(model.validation is None for model in subject.models.values()):
+    if len(subject.models) > 1:
+        yield from _which(list(subject.models), honest)
+    known = [_validation(model, signature) for model in subject.models.values()]
+    if honest is None and None in known:
         yield FLATTERING
-    for each in subject.sets[1:]:
-        shared = shared_segments(each.lists, subject.dev.lists)
-        if shared:
-            yield f"{shared} of {len(each.lists)} {each.name} segments are also in dev: their scores are not honest."
 
 
-def _on_dev(known: Evidence) -> str:
+def _validation(model: LogLinear, signature: str) -> Evidence | None:
+    """What the model file knows of lists left out, where it is of this metric."""
+    return model.validation if same_metric(model.metric, signature) else None
+
+
+def _verdict(name: str, model: LogLinear, dev: OnSet, honest: OnSet | None) -> str:
+    metric = _metric(dev.judged)
+    if honest is not None:
+        return words(honest.evidence(name), kept=keeps_first(model), metric=metric)[0]
+    known = _validation(model, about(dev.judged.lists)["metric"])
+    if known is not None:
+        return f"{words(known, kept=keeps_first(model), metric=metric)[0]} (as the model file says)"
+    return _on_dev(dev.evidence(name), metric, model)
+
+
+def _on_dev(known: Evidence, metric: str, model: LogLinear) -> str:
     """What the lists that were tuned on say, which is no verdict."""
     form = telling((known.tuned, known.first))
+    other = f" (the model file knows only of {model.metric})" if model.validation is not None else ""
     return (
-        f"whether tuning helps on other lists is not known; on those that it was tuned on it has {known.tuned:{form}} "
-        f"against {known.first:{form}} of the first hypotheses"
+        f"whether tuning helps on other lists is not known for {metric}{other}; on those that it was tuned on it has "
+        f"{metric} {known.tuned:{form}} against {known.first:{form}} of the first hypotheses"
     )
+
+
+def _which(names: Sequence[str], honest: OnSet | None) -> Iterator[str]:
+    """Which model to use: each other one against the first."""
+    if honest is None:
+        yield f"Which of {', '.join(names)} to use is not known: give test lists (--test) that are not in dev."
+        return
+    metric, higher = _metric(honest.judged), honest.judging.metric.higher_is_better
+    own = honest.row(names[0], learned=True)
+    for name in names[1:]:
+        other = honest.row(name, learned=True)
+        form = telling((own["score"], other["score"]))
+        both = f"{names[0]} {own['score']:{form}} and {name} {other['score']:{form}}"
+        sure = other["p_model"] < LEVEL and own["score"] != other["score"]
+        better = name if (other["score"] > own["score"]) == higher else names[0]
+        said = f"use {better}, which is better" if sure else "no sure difference"
+        yield f"Which to use, by {metric} on {honest.judged.name}: {both}: {said} (p {probability(other['p_model'])})."
 
 
 def _other_lists(before: str, model: LogLinear, score: float, dev: Judged) -> Iterator[str]:
     """A word where the lists that are called dev do not seem to be those that a model was tuned on."""
     said = model.scores_.get("dev")
-    if said is None or abs(said - score) <= _OTHER or model.metric != about(dev.lists)["metric"]:
+    if said is None or abs(said - score) <= _OTHER or not same_metric(model.metric, about(dev.lists)["metric"]):
         return
     form = telling((said, score))
     yield (

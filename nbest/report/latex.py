@@ -11,7 +11,7 @@ from nbest.report.texts import one_line
 _SPECIAL = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}",
-    "'": r"\textquotesingle{}", **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    "'": r"\textquotesingle{}", "≤": r"\ensuremath{\leq}", **{mark: f"\\{mark}" for mark in "&%$#_{}"},
 }  # fmt: skip
 _SOUGHT = re.compile("[" + re.escape("".join(_SPECIAL)) + "]")
 _HEADS = ("section", "subsection", "subsubsection", "paragraph")

@@ -31,8 +31,13 @@ def telling(values: Iterable[float | None], least: int = 2, most: int = 6) -> st
 
 
 def probability(p: float) -> str:
-    """A p-value as it is shown: four decimals, or its power of ten."""
-    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
+    """A p-value as it is shown: four decimals; the least one of 10,000 samples (1 of 10,001), and below, is a bound."""
+    return f"{p:.4f}" if p > 0.0001 else "≤ 0.0001"
+
+
+def _unsigned(text: str) -> str:
+    """Without the sign of a number that is shown as 0."""
+    return text[1:] if re.fullmatch(r"[+-]0(\.0*)?", text) else text
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Column:
             return missing
         if not isinstance(cell, float):
             return format(cell, self.whole) if isinstance(cell, int) else cell
-        return self.form(cell) if callable(self.form) else format(cell, self.form)
+        return _unsigned(self.form(cell) if callable(self.form) else format(cell, self.form))
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from nbest.evaluation.significance import clustered
 from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear
 from nbest.report.charts import DotChart
-from nbest.report.page import Column, Table
+from nbest.report.page import Column, Table, probability
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, PALE
 from nbest.studies.base import Progress, Study, about, build, counting_failures, within
@@ -69,7 +69,7 @@ class Ladder(Study):
         number = ".3f" if max(abs(row["score"]) for row in self.rows) < 10 else ".2f"
         columns = [
             Column("rung"), Column(self.unit, number), Column("95 % from", number), Column("to", number),
-            Column(f"p against {self.settings['against']}", ".2g"),
+            Column(f"p against {self.settings['against']}", probability),
         ]  # fmt: skip
         keys = ["rung", "score", "low", "high", "p"]
         if "score_80" in self.rows[0]:

@@ -26,8 +26,9 @@ def said(page: Page) -> str:
 
 
 def cells(table: Table) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Rows by the set (its name, without what is said of it) and the choice."""
     heads = [column.head for column in table.heads]
-    return {tuple(row[:2]): dict(zip(heads, row, strict=True)) for row in table.rows}
+    return {(str(row[0]).partition(" (")[0], row[1]): dict(zip(heads, row, strict=True)) for row in table.rows}
 
 
 def test_numbers_are_those_of_the_metric_and_the_tests(subject, models):
@@ -43,6 +44,8 @@ def test_numbers_are_those_of_the_metric_and_the_tests(subject, models):
             row = found[name, way]
             assert row["score"] == pytest.approx(lists.score(choice), abs=1e-12)
             assert [row["95 % from"], row["to"]] == list(interval(resampled(metric, stats[choice])))
+            gain = None if way == "first" else pytest.approx(lists.score(chosen["first"]) - lists.score(choice))
+            assert row["gain over first"] == gain  # errors: fewer are better
             own = None if way == "first" else permutation(metric, stats[chosen["first"]], stats[choice]).p
             assert row["p against first"] == own
         both = permutation(metric, stats[chosen["likely"]], stats[chosen["sharp"]]).p
@@ -73,7 +76,13 @@ def test_the_ladder_is_of_the_last_set_and_found_on_dev(subject):
     assert rungs["best single feature"] == test.score(best.predict(test))
     assert rungs["oracle"] == min(rungs.values())
     assert figure.picture.svg()
-    assert [row[0] for row in tables(page)[1].rows] == list(rungs)
+    assert len(tables(page)) == 1  # the figure has its numbers
+    assert "A ladder has one rung for each way of choosing" in said(page)
+
+
+def test_test_lists_come_first_and_dev_is_marked(subject):
+    rows = tables(helped(subject))[0].rows
+    assert list(dict.fromkeys(row[0] for row in rows)) == ["test", "held-out", "dev (tuned on)"]
 
 
 def test_words_go_by_what_was_not_tuned_on(subject, models):
@@ -110,6 +119,50 @@ def test_empty_lists_and_names_that_are_taken(models):
     emptied = lists.keep(keep)
     page = helped(subject_of({"dev": some("tune"), "test": emptied}, {"oracle": models["likely"]}))
     assert "1 of 60 segments have no hypotheses" in " ".join(tables(page)[0].notes)
-    rows = [row[2] for row in tables(page)[0].rows if row[:2] == ["test", "oracle"]]
+    rows = [row[2] for row in tables(page)[0].rows if list(row[:2]) == ["test", "oracle"]]
     assert rows[0] == pytest.approx(emptied.score(models["likely"].predict(emptied)), abs=1e-12)
     assert rows[1] < rows[0]
+
+
+def test_scores_of_another_metric_are_not_quoted(models):
+    known = {"likely": nbest.validate(models["likely"], some("heldout", 40))}
+    dev = some("tune").with_metric(nbest.BLEU())
+    page = said(helped(subject_of({"dev": dev}, known)))
+    assert page.startswith(
+        "Whether tuning helps on other lists is not known for BLEU (the model file knows only of WER|"
+    )
+    assert "it has BLEU " in page
+    assert "held-out lists" not in page
+    assert FLATTERING in page
+    same = said(helped(subject_of({"dev": some("tune")}, known)))
+    assert ": WER " in same
+    assert "on held-out lists, 40 segments" in same
+
+
+def test_lists_that_were_tuned_on_give_no_verdict(models):
+    alone, dev = {"likely": models["likely"]}, some("tune")
+    page = helped(subject_of({"dev": dev, "test": dev}, alone))
+    assert "tuning helped" not in said(page)
+    assert "is not known for WER" in said(page)
+    assert FLATTERING in said(page)
+    assert tables(page)[0].rows[0][0] == "test (60 of 60 in dev)"
+    held = said(helped(subject_of({"dev": dev, "held-out": some("heldout", 40), "test": dev}, alone)))
+    assert "on held-out lists, 40 segments" in held
+    known = {"likely": nbest.validate(models["likely"], some("heldout", 30))}
+    by_file = said(helped(subject_of({"dev": dev, "test": dev}, known)))
+    assert "on held-out lists, 30 segments" in by_file
+    assert "as the model file says" in by_file
+
+
+def test_which_model_to_use(subject, models):
+    stats, metric = (test := subject.sets[-1].lists).need_stats()
+    likely, sharp = (models[name].predict(test) for name in ("likely", "sharp"))
+    p = permutation(metric, stats[likely], stats[sharp]).p
+    both = f"likely {test.score(likely):.2f} and sharp {test.score(sharp):.2f}"
+    found = said(helped(subject))
+    assert f"Which to use, by WER on test: {both}: no sure difference (p {p:.4f})." in found
+    bad = {"likely": models["likely"], "bad": LogLinear({n: -w for n, w in models["likely"].weights.items()})}
+    for order in (["likely", "bad"], ["bad", "likely"]):
+        found = said(helped(subject_of({"dev": some("tune"), "test": test}, {name: bad[name] for name in order})))
+        assert "use likely, which is better (p ≤ 0.0001)" in found
+    assert "Which of likely, sharp to use is not known" in said(helped(subject_of({"dev": some("tune")}, models)))
