@@ -93,6 +93,7 @@ def test_values_are_shown_by_their_columns() -> None:
     assert r"\begin{tabular}{lrrrl}" in table.render("latex")
     assert r"\ensuremath{\leq} 0.0001" in table.render("latex")
     assert read_csv(table.render("csv"))[1:] == [["a", "1.0", "1e-05", "2.0", "3"], ["b", "", "", "1.23", ""]]
+    assert table.render("terminal").splitlines()[1].split() == ["a", "1.00", "≤", "0.0001", "2.0", "3"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,6 @@ def test_p_values_have_one_form(p: float, shown: str) -> None:
 def test_zero_has_no_sign() -> None:
     table = Table(["name", Column("x", ".4f"), Column("y", "+.1f")], [("a", -1e-9, 0.01), ("b", -0.5, -0.5)])
     assert table.texts()[1:] == [["a", "0.0000", "0.0"], ["b", "-0.5000", "-0.5"]]
-    assert table.render("terminal").splitlines()[1].split() == ["a", "1.00", "≤ 0.0001", "2.0", "3"]
 
 
 def test_rows_are_as_long_as_the_columns_are_many() -> None:
