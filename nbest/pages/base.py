@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from nbest.base.types import Ints
 from nbest.corpus import NBest
 from nbest.decisions import corpus_oracle, first
 from nbest.decisions.choose import choose
 from nbest.model.loglinear import LogLinear
+from nbest.report.packing import size_of
+from nbest.trainers.sharpness import spread
 
 LONGEST = 20_000
 """Characters of a text that a page keeps."""
@@ -65,3 +70,18 @@ def digits_of(judged: Judged) -> int:
 def shortened(text: str) -> str:
     """A text as a page keeps it: of a very long one the beginning."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text) - LONGEST:,} more characters)"
+
+
+def fitting(
+    count: int, room: int, pack: Callable[[Ints], dict[str, Any]], *, most: int | None = None, order: Ints | None = None
+) -> tuple[Ints, dict[str, Any]]:
+    """As many of `count` segments, at most `most`, as fit into so many bytes when packed: the first of an order,
+    or spread evenly; and what they are packed to."""
+    wanted = count if most is None else min(count, most)
+    while True:
+        rows = spread(count, wanted) if order is None else np.sort(order[:wanted])
+        content = pack(rows)
+        size = size_of(content)
+        if size <= room or wanted <= 1:
+            return rows, content
+        wanted = max(1, min(wanted - 1, int(wanted * 0.95 * room / size)))

@@ -13,9 +13,8 @@ from nbest.corpus import NBest
 from nbest.decisions import corpus_oracle
 from nbest.features import within_scale
 from nbest.model.loglinear import LogLinear
-from nbest.pages.base import Judged, shortened
-from nbest.report.packing import packed, size_of
-from nbest.trainers.sharpness import spread
+from nbest.pages.base import Judged, fitting, shortened
+from nbest.report.packing import packed
 
 SEGMENTS = 500
 """That a page holds with all their hypotheses, at most."""
@@ -45,16 +44,9 @@ class Carried:
                 lists = lists.with_features([_others(name, judged.models)], (lists.sparse @ weights)[:, None])
         return cls(judged, lists.without_sparse())
 
-    def content(self, formula: Mapping[str, Any], room: int) -> dict[str, Any]:
-        """The data of the script: as many segments as `room` bytes hold, spread over all."""
-        count = min(SEGMENTS, len(self.lists))
-        while True:
-            rows = spread(len(self.lists), count)
-            content = self._packed(rows)
-            size = size_of(content)
-            if size <= room or count <= 1:
-                break
-            count = max(1, min(count - 1, int(count * 0.95 * room / size)))
+    def content(self, formula: Mapping[str, Any], room: int, order: Ints | None = None) -> dict[str, Any]:
+        """The data of the script: as many segments as `room` bytes hold, in this order of their worth, or spread."""
+        rows, content = fitting(len(self.lists), room, self._packed, most=SEGMENTS, order=order)
         part = self.lists.select(rows)
         return {
             "name": self.judged.name,

@@ -12,7 +12,7 @@ from nbest.corpus import NBest, prune
 from nbest.decisions.choose import choose
 from nbest.features.texts import agreement
 from nbest.metrics import BLEU
-from nbest.pages.base import Judged, Subject, digits_of, shortened
+from nbest.pages.base import Judged, Subject, digits_of, fitting, shortened
 from nbest.pages.carried import Carried
 from nbest.pages.formulas import formula_of
 from nbest.report import Column, Live, Page, Table
@@ -38,7 +38,8 @@ def segments(subject: Subject) -> Page:
     formula = formula_of(judged.lists.need_metric(), digits_of(judged))
     if judged is not subject.dev and formula is not None and judged.models:
         room = min(LISTS, BYTES - size_of(content["packed"]))
-        content["lists"] = Carried.of(judged).content(formula, room)
+        order = np.argsort(-np.abs(np.nan_to_num(seen.gain)), kind="stable")
+        content["lists"] = Carried.of(judged).content(formula, room, order)
     return Page(TITLE, [*tables, said, Live("segments", content, text)])
 
 
@@ -64,13 +65,7 @@ class _Seen:
         """The data of the script, of as many segments as there is room for."""
         references = [shortened(each[0]) if each else "" for each in self.lists.references or [()] * len(self.lists)]
         texts = [references, *map(self._texts, self.choices)]
-        count = len(self.lists)
-        while True:
-            rows = spread(len(self.lists), count)
-            content = self._packed(rows, texts)
-            if size_of(content) <= TEXTS or count <= 1:
-                break
-            count = max(1, min(count - 1, int(count * 0.95 * TEXTS / size_of(content))))
+        rows, content = fitting(len(self.lists), TEXTS, lambda some: self._packed(some, texts))
         sampled = f"{len(rows)} of {len(self.lists)} segments, spread evenly, are on this page."
         return {
             "set": self.judged.name,
@@ -120,13 +115,13 @@ class _Seen:
             return None
         caption = f"{model} against the first hypotheses of {self.judged.name}, by segment"
         what = f"Gains are in {self.metric.name} of segments alone, above 0 where the model is better"
-        note = f"{what}; bins hold about as many segments each. Agreement: of the first hypothesis with its list."
+        note = f"{what}. The probability is the model's own, not calibrated."
         return Table(heads, rows, caption, [note])
 
     def _sides(self) -> Iterator[tuple[str, Floats]]:
-        yield "words", self.words.astype(np.float64)
-        yield "agreement", _agreement(self.lists)
-        yield "confidence", self.confidence
+        yield "words of the first hypothesis", self.words.astype(np.float64)
+        yield "agreement of the first with its list", _agreement(self.lists)
+        yield "probability of the choice", self.confidence
 
     def _binned(self, name: str, values: Floats) -> Iterator[list[Any]]:
         known = np.flatnonzero(np.isfinite(values) & (self.lists.lengths > 0))
@@ -137,7 +132,8 @@ class _Seen:
         for k in range(len(edges) - 1):
             inside = self.gain[known[places == k]]
             if len(inside):
-                label = f"{name} {edges[k]:.3g} to {edges[k + 1]:.3g}"
+                own = values[known[places == k]]
+                label = f"{name}: {own.min():.3g} to {own.max():.3g}"
                 yield [label, len(inside), int((inside > 0).sum()), int((inside < 0).sum()), float(inside.mean())]
 
 

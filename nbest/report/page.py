@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +154,10 @@ class Page:
         inner = [part.figures() if isinstance(part, Page) else [part] for part in self.parts]
         return [part for parts in inner for part in parts if isinstance(part, Figure)]
 
+    def with_figures(self, before: str) -> Page:
+        """The page with names of figures that begin so: pages of one folder do not take each other's."""
+        return Page(self.title, [_named(part, before) for part in self.parts])
+
     def render(self, kind: str = "markdown") -> str:
         """The text of the page in one of the forms of `RENDERERS`."""
         from nbest.report.renderers import RENDERERS, render
@@ -170,3 +174,10 @@ class Page:
         for file, text in texts.items():  # all are ready before any is written
             write_text(Path(folder) / file, text)
         return [Path(folder) / file for file in texts]
+
+
+def _named(part: Any, before: str) -> Any:
+    """A part of a page, its figures with names that begin so."""
+    if isinstance(part, Figure):
+        return replace(part, name=f"{before}{part.name}")
+    return part.with_figures(before) if isinstance(part, Page) else part

@@ -10,12 +10,12 @@ function pieces(text) {
 }
 
 /**
- * For each piece of a text whether it is also in the other, in the longest common order.
+ * The words of a text and of another in one order: those of both, of the text alone, of the other alone.
  * @param {string[]} one
  * @param {string[]} other
- * @returns {boolean[]}
+ * @returns {{ word: string, kind: "both" | "own" | "missing" }[]}
  */
-function common(one, other) {
+function aligned(one, other) {
   const wide = other.length + 1;
   const table = new Uint16Array((one.length + 1) * wide);
   for (let i = one.length - 1; i >= 0; i--) {
@@ -23,19 +23,22 @@ function common(one, other) {
       table[i * wide + j] = one[i] === other[j] ? at(table, (i + 1) * wide + j + 1) + 1 : Math.max(at(table, (i + 1) * wide + j), at(table, i * wide + j + 1));
     }
   }
-  const kept = one.map(() => false);
-  for (let i = 0, j = 0; i < one.length && j < other.length; ) {
-    if (one[i] === other[j]) {
-      kept[i++] = true;
+  /** @type {{ word: string, kind: "both" | "own" | "missing" }[]} */
+  const out = [];
+  let i = 0, j = 0;
+  while (i < one.length || j < other.length) {
+    if (i < one.length && j < other.length && one[i] === other[j]) {
+      out.push({ word: one[i++] ?? "", kind: "both" });
       j++;
-    } else if (at(table, (i + 1) * wide + j) >= at(table, i * wide + j + 1)) i++;
-    else j++;
+    } else if (i < one.length && (j === other.length || at(table, (i + 1) * wide + j) >= at(table, i * wide + j + 1))) {
+      out.push({ word: one[i++] ?? "", kind: "own" });
+    } else out.push({ word: other[j++] ?? "", kind: "missing" });
   }
-  return kept;
+  return out;
 }
 
 /**
- * A text in which the words that the reference does not have are marked.
+ * A text in which words that the reference does not have are marked, and words that it lacks are struck out.
  * @param {string} text
  * @param {string} reference
  */
@@ -47,20 +50,25 @@ function withMarks(text, reference) {
     out.textContent = text;
     return out;
   }
-  const kept = common(words, other);
   let k = 0;
-  for (const piece of own) {
-    if (!piece.trim()) out.append(piece);
-    else out.append(kept[k++] ? piece : make("mark", {}, piece));
+  for (const { word, kind } of aligned(words, other)) {
+    if (kind === "missing") {
+      out.append(make("del", {}, word), " ");
+      continue;
+    }
+    while (k < own.length && !own[k]?.trim()) out.append(own[k++] ?? "");
+    out.append(kind === "both" ? word : make("mark", {}, word));
+    k++;
+    if (k < own.length && !own[k]?.trim()) out.append(own[k++] ?? "");
   }
   return out;
 }
 
 /**
- * Lines with a name each; differences to the reference are marked.
- * @param {[string, string][]} texts
+ * Lines with a name, and perhaps a number, each; differences to the reference are marked.
+ * @param {{ name: string, text: string, value?: string }[]} lines
  * @param {string} reference
  */
-function marked(texts, reference) {
-  return texts.map(([name, text]) => make("div", { class: "line" }, make("span", { class: "who" }, name), name === "reference" ? said(text) : withMarks(text, reference)));
+function marked(lines, reference) {
+  return lines.map(({ name, text, value }) => make("div", { class: "line" }, make("span", { class: "who" }, name), make("span", { class: "value" }, value ?? ""), name === "reference" ? said(text) : withMarks(text, reference)));
 }

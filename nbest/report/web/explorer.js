@@ -66,7 +66,7 @@ class Explorer {
     if (data.models.length > 1) top.append(this.chooser("Model", data.models.map((each) => each.name), 0, (k) => this.take(k)));
     top.append(
       button("Weights of the model", () => this.take(this.model)),
-      button("Equal weights", () => this.set(data.features.map((_, d) => (at(data.spread, d) > 0 ? 1 / at(data.spread, d) : 0)))),
+      button("Equal by spread", () => this.set(data.features.map((_, d) => (at(data.spread, d) > 0 ? 1 / at(data.spread, d) : 0)))),
       button("Copy weights", () => void copy(JSON.stringify(Object.fromEntries(data.features.map((name, d) => [name, at(this.weights, d)]))), "weights")),
     );
     this.place.append(...data.said.map((text) => make("p", { class: "note" }, text)), top, this.score);
@@ -89,10 +89,13 @@ class Explorer {
     const range = /** @type {HTMLInputElement} */ (make("input", { type: "range", min: -reach, max: reach, step: reach / 500, "aria-label": `weight of ${name}`, "data-feature": d }));
     const exact = /** @type {HTMLInputElement} */ (make("input", { type: "number", step: "any", "aria-label": `exact weight of ${name}`, "data-exact": d }));
     range.value = String(value);
-    exact.value = String(value);
+    exact.value = short(value);
     range.addEventListener("input", () => {
       exact.value = range.value;
       this.change(d, Number(range.value));
+    });
+    exact.addEventListener("blur", () => {
+      if (exact.value === "") exact.value = short(at(this.weights, d));
     });
     exact.addEventListener("input", () => {
       if (exact.value === "" || !Number.isFinite(Number(exact.value))) return;
@@ -131,7 +134,7 @@ class Explorer {
     const shown = (/** @type {number} */ score) => fixed(score, data.metric.digits);
     this.score.replaceChildren(
       make("strong", { "data-score": "" }, shown(value)),
-      ` ${data.metric.name} now; ${shown(scoreOf(lists.totals(first), data.metric))} first, ${shown(own)} model, ${shown(data.oracle)} oracle`,
+      ` ${data.metric.name} now, on ${lists.count} segments of ${data.name}; ${shown(scoreOf(lists.totals(first), data.metric))} first, ${shown(own)} model, ${shown(data.oracle)} oracle`,
     );
     present.weights = this.weights;
     for (const watch of present.watchers) watch();
@@ -147,11 +150,15 @@ class Explorer {
       this.redrawLine();
       this.redrawSurface();
     });
+    const sharp = make("output", {}, ` ${brief(this.gamma)}`);
+    gamma.addEventListener("input", () => {
+      sharp.textContent = ` ${brief(this.gamma)}`;
+    });
     const along = this.chooser("Along the weight of", this.data.features, this.feature, (d) => {
       this.feature = d;
       this.redrawLine();
     });
-    return make("div", {}, make("h3", { id: "along-one-weight" }, "Along one weight"), make("div", { class: "controls" }, along, make("label", {}, "Sharpness ", gamma)));
+    return make("div", {}, make("h3", { id: "along-one-weight" }, "Along one weight"), make("div", { class: "controls" }, along, make("label", {}, "Sharpness of the expectation ", gamma, sharp)));
   }
 
   surfaceControls() {
@@ -162,7 +169,8 @@ class Explorer {
     const x = this.chooser("Across", this.data.features, this.feature, change((d) => { this.across = d; }));
     const y = this.chooser("Up", this.data.features, this.second, change((d) => { this.second = d; }));
     this.across = this.feature;
-    return make("div", {}, make("h3", { id: "over-two-weights" }, "Over two weights"), make("div", { class: "controls" }, x, y));
+    const how = make("p", { class: "note" }, "Bright is good; ring: the best cell; cross: the present weights.");
+    return make("div", {}, make("h3", { id: "over-two-weights" }, "Over two weights"), make("div", { class: "controls" }, x, y), how);
   }
 
   /**
@@ -202,7 +210,7 @@ class Explorer {
     const wide = Number.isFinite(best.from) && Number.isFinite(best.to) ? `, ${brief(best.to - best.from)} wide` : "";
     this.lineSaid.textContent =
       `${steps.places.length} places where a choice changes. Best: ${fixed(best.value, metric.digits)} from ${brief(best.from)} to ${brief(best.to)}${wide} (shaded). ` +
-      `Blue: the metric of what is chosen. Dashed: the metric of the totals that are expected at sharpness ${brief(this.gamma)}.`;
+      "Blue: the metric of what is chosen. Dashed: the metric that is expected when hypotheses are drawn by the model's probabilities, the sharper the nearer to the blue one.";
   }
 
   async showSurface() {
@@ -236,7 +244,9 @@ class Explorer {
     this.surface.replaceChildren(...charts.map((chart, k) => {
       const holder = make("div");
       holder.append(chart);
-      return this.figure(holder, k ? "surface-expected" : "surface");
+      const made = this.figure(holder, k ? "surface-expected" : "surface");
+      made.classList.add("heat");
+      return made;
     }));
     this.surface.dataset.turn = String(turn);
   }
@@ -257,11 +267,17 @@ class Explorer {
     });
     const rows = differ.slice(0, CHANGED).map((i) => {
       const before = lists.texts[at(this.modelChosen, i)] ?? "", now = lists.texts[at(chosen, i)] ?? "", ref = lists.references[i] ?? "";
-      return make("div", { class: "pair" }, said(lists.ids[i] ?? ""), ...marked([["reference", ref], ["model", before], ["now", now]], ref));
+      return make("div", { class: "pair" }, said(lists.ids[i] ?? ""), ...marked([{ name: "reference", text: ref }, { name: "model", text: before }, { name: "now", text: now }], ref));
     });
-    const count = `${differ.length} of ${lists.count} outputs are others than the model's.`;
+    const few = differ.length > CHANGED ? ` The first ${CHANGED}:` : "";
+    const count = `${differ.length} of ${lists.count} outputs are others than the model's.${few}`;
     this.changed.replaceChildren(make("p", { class: "note", id: "changed-count" }, count), ...rows);
   }
+}
+
+/** A weight to six digits; the weight itself stays as it is until somebody types another. @param {number} weight */
+function short(weight) {
+  return String(Number(weight.toPrecision(6)));
 }
 
 /** @param {HTMLElement} place @param {ListsData} data */

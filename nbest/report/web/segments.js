@@ -8,7 +8,7 @@ const ROW = 34, MARGIN = 12, CUT = 220, CANDIDATES = 200;
 
 /** A link to a segment. @param {number} segment @param {string} id */
 function segmentLink(segment, id) {
-  return make("a", { href: `#segment=${segment + 1}`, class: "segment-link" }, `${segment + 1}`, id === String(segment + 1) ? "" : make("span", {}, " ", said(id)));
+  return make("a", { href: `#segment=${segment + 1}`, class: "segment-link" }, said(id));
 }
 
 class Segments {
@@ -41,14 +41,14 @@ class Segments {
   fieldsOf() {
     const named = this.data.models.map((name, k) => ({ head: this.data.models.length > 1 ? name : "tuned", key: `model ${k}`, wide: "5.5rem" }));
     return [
-      { head: "segment", key: "segment", wide: "5rem" },
-      { head: "words", key: "words", wide: "4.2rem" },
-      { head: "list", key: "size", wide: "3.6rem" },
+      { head: "segment", key: "segment", wide: "8.5rem" },
+      { head: "words", key: "words", wide: "5rem" },
+      { head: "list", key: "size", wide: "4.2rem" },
       { head: "first", key: "first", wide: "4.6rem" },
       ...named,
-      { head: "oracle", key: "oracle", wide: "4.8rem" },
-      { head: "gain", key: "gain", wide: "4.6rem" },
-      { head: "sure", key: "confidence", wide: "4.2rem" },
+      { head: "oracle", key: "oracle", wide: "5.2rem" },
+      { head: "gain", key: "gain", wide: "5rem" },
+      { head: "probability", key: "confidence", wide: "7.6rem" },
       { head: "text", key: "text", wide: "minmax(14rem, 1fr)", text: true },
     ];
   }
@@ -79,7 +79,7 @@ class Segments {
 
   /** @param {Field} field */
   headOf(field) {
-    const cell = make("div", { role: "columnheader", class: field.text ? "text" : "", "data-key": field.key });
+    const cell = make("div", { role: "columnheader", class: field.text || field.key === "segment" ? "text" : "", "data-key": field.key });
     if (field.text) cell.append(field.head);
     else cell.append(button(field.head, () => this.sort(field.key)));
     return cell;
@@ -172,7 +172,7 @@ class Segments {
       return make("div", { role: "cell", class: "text" }, said(text.length > CUT ? `${text.slice(0, CUT)}…` : text));
     }
     const value = at(this.numbersFor(field.key), row);
-    if (field.key === "segment") return make("div", { role: "cell" }, segmentLink(value, String(value + 1)));
+    if (field.key === "segment") return make("div", { role: "cell", class: "text" }, segmentLink(value, this.ids[row] ?? ""));
     const digits = field.key === "confidence" ? 2 : ["words", "size"].includes(field.key) ? 0 : this.data.digits;
     const tone = field.key === "gain" && value ? (value > 0 ? "good" : "bad") : "";
     const sign = field.key === "gain" && value > 0 ? "+" : "";
@@ -207,14 +207,14 @@ class Segments {
     const number = at(this.numbers, row) + 1;
     const names = ["reference", "first", ...(this.data.models.length > 1 ? this.data.models : ["tuned"]), "oracle"];
     const keys = ["", "first", ...this.data.models.map((_, k) => `model ${k}`), "oracle"];
-    const lines = marked(names.map((name, kind) => [name, this.text(row, kind)]), reference);
-    lines.forEach((line, kind) => {
-      if (kind) line.append(make("span", { class: "note" }, ` ${fixed(at(this.numbersFor(keys[kind] ?? ""), row), this.data.digits)}`));
+    const lines = names.map((name, kind) => {
+      const value = kind ? at(this.numbersFor(keys[kind] ?? ""), row) : NaN;
+      return { name, text: this.text(row, kind), value: Number.isNaN(value) ? "" : fixed(value, this.data.digits) };
     });
     this.detail.replaceChildren(
       make("h3", { id: "segment-title" }, `Segment ${number}: `, said(this.ids[row] ?? "")),
-      make("p", { class: "note" }, `${this.data.unit} of each alone; words that the reference does not have are marked.`),
-      ...lines,
+      make("p", { class: "note" }, `Numbers: ${this.data.unit} of each alone. `, make("mark", {}, "Marked"), ": not in the reference. ", make("del", {}, "Struck out"), ": only in the reference."),
+      ...marked(lines, reference),
       this.candidates(number - 1),
     );
     this.detail.hidden = false;
@@ -226,14 +226,14 @@ class Segments {
     if (!lists || i < 0) return make("p", { class: "note" }, this.sampled());
     const scores = lists.scores(presentWeights(lists)), low = at(lists.offsets, i), high = at(lists.offsets, i + 1);
     const places = Array.from({ length: high - low }, (_, k) => low + k).sort((a, b) => at(scores, b) - at(scores, a) || a - b);
-    const heads = ["rank", "in file", "score", lists.data.metric.name, ...lists.data.features, "text"];
+    const heads = ["rank", "text", lists.data.metric.name, "score", "in file", ...lists.data.features];
     const body = make("tbody");
     const reference = lists.references[i] ?? "", best = places[0];
     places.slice(0, CANDIDATES).forEach((h, rank) => {
       const alone = scoreOf(lists.stats.map((column) => at(column, h)), lists.data.metric);
-      const numbers = [rank + 1, h - low + 1, brief(at(scores, h)), fixed(alone, lists.data.metric.digits), ...lists.columns.map((column) => brief(at(column, h)))];
-      const text = lists.texts[h] ?? "";
-      body.append(make("tr", { class: h === best ? "chosen" : "" }, ...numbers.map((cell) => make("td", { class: "right" }, String(cell))), make("td", { class: "left" }, places.length > 40 ? said(text) : withMarks(text, reference))));
+      const numbers = [fixed(alone, lists.data.metric.digits), brief(at(scores, h)), String(h - low + 1), ...lists.columns.map((column) => brief(at(column, h)))];
+      const text = make("td", { class: "left" }, withMarks(lists.texts[h] ?? "", reference));
+      body.append(make("tr", { class: h === best ? "chosen" : "" }, make("td", { class: "right" }, String(rank + 1)), text, ...numbers.map((cell) => make("td", { class: "right" }, cell))));
     });
     const head = make("tr", {}, ...heads.map((name) => make("th", { scope: "col", class: name === "text" ? "left" : "right" }, said(name))));
     const more = places.length > CANDIDATES ? [make("p", { class: "note" }, `The best ${CANDIDATES} of ${places.length}.`)] : [];
@@ -243,7 +243,7 @@ class Segments {
   /** Why there are no hypotheses. */
   sampled() {
     const held = this.lists?.data;
-    return held ? `The page holds all hypotheses of ${held.segments.length} of ${held.total} segments; this is none of them.` : "The page holds no whole lists of these segments.";
+    return held ? `There was room for all hypotheses of ${held.segments.length} of ${held.total} segments, and not of this one.` : "The page holds no whole lists of these segments.";
   }
 
   /** The rows that are shown, for a spreadsheet. */
