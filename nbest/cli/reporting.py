@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +15,31 @@ from nbest.base.parameters import parameters_of
 from nbest.cli.commands import flags_of
 from nbest.cli.console import Console
 from nbest.cli.further import refuse_rest, separate
-from nbest.cli.loading import Measure, files_of_options, measure, read_lists, source_of, warn_of_overlap
+from nbest.cli.loading import files_of_options
 from nbest.cli.report import ReportRun
+from nbest.cli.reported import named_models, subject_of
 from nbest.cli.serving import serve
 from nbest.cli.targets import check_folder, refuse_overwriting
-from nbest.corpus import NBest
-from nbest.corpus.answers import OWN
-from nbest.corpus.contract import signature_of
-from nbest.decisions.mbr import gain_of
-from nbest.model.loglinear import LogLinear, load
-from nbest.pages.base import Judged, Subject
 from nbest.pages.curves import CURVES
-from nbest.pages.folders import folder_page, version_of
+from nbest.pages.folders import folder_page, is_run, version_of
 from nbest.pages.page import report_page
-from nbest.pages.verdicts import same_metric
 from nbest.report import RENDERERS, Page
+
+_HOW_SHOWN = ("quiet", "output", "serve", "port", "browse")  # arguments that change no report
+_OF_PAGES = ("lists", *_HOW_SHOWN)  # arguments that any page takes
 
 
 def run(call: ReportRun) -> None:
     """Make the page, and write or show it."""
     console = Console(quiet=call.quiet)
     paths, given = separate(call.lists)
-    files = [path for _, path in _named(call.model or ())]
+    files = [path for _, path in named_models(call.model or ())]
     read = [paths, files, call.refs, call.test, call.test_refs, call.heldout, call.heldout_refs, call.scores, call.lm]
     read += [list(given.values()), files_of_options(call.option)]
     kind = _form(call, read)
-    if not call.model and len(paths) == 1 and Path(paths[0]).is_dir():
+    if len(paths) == 1 and (is_run(paths[0]) or (not call.model and Path(paths[0]).is_dir())):
         refuse_rest(given, own=ReportRun)
+        _refuse_options(call, paths[0])
 
         def make() -> Page:
             return folder_page(paths[0])
@@ -47,9 +47,10 @@ def run(call: ReportRun) -> None:
         wanted = _curves(call)
 
         def make() -> Page:
-            subject = _subject(call, paths, dict(given), console)
+            subject = replace(subject_of(call, paths, dict(given), console), made_by=command_of(call))
             with console.progress("report") as update, console.convergence():
                 how: dict[str, Any] = {"draws": call.draws, "right": call.right, "progress": update}
+                how["refused"] = console.warn
                 return report_page(subject, curves=wanted, **how)
 
     if call.serve:
@@ -66,7 +67,20 @@ def write(page: Page, output: str, kind: str) -> None:
     if kind == "html":
         write_text(output, page.render(kind))
     else:
-        page.write(Path(output).parent, Path(output).stem, (kind,))
+        stem = Path(output).stem
+        before = re.sub(r"[^\w.-]", "-", stem) if re.match(r"\w", stem) else "report"
+        page.with_figures(f"{before}-").write(Path(output).parent, stem, (kind,))
+
+
+def _refuse_options(call: ReportRun, path: str) -> None:
+    """Complain of what says something of lists and models: the page of a directory is what the directory holds."""
+    known = {name: each for name, each in parameters_of(type(call)).items() if name not in _OF_PAGES}
+    given = [flags_of(each)[0] for name, each in known.items() if getattr(call, name) != each.default]
+    if given:
+        hint = f"leave {'them' if len(given) > 1 else 'it'} out, or give lists instead of the directory"
+        raise ParameterError(
+            f"{path} is a directory of compare, loop or reproduce, whose page has no use for {', '.join(given)}; {hint}"
+        )
 
 
 def _form(call: ReportRun, read: Sequence[Any]) -> str:
@@ -93,75 +107,12 @@ def _curves(call: ReportRun) -> list[str]:
     return wanted
 
 
-# models ---------------------------------------------------------------------------------------------------------
-
-
-def _named(given: Sequence[str]) -> list[tuple[str, str]]:
-    """Names and files of models: NAME=FILE, or the file's own name, with a number where it is taken."""
-    found: list[tuple[str, str]] = []
-    for text in given:
-        name, equals, path = text.partition("=")
-        if not equals or Path(text).is_file():
-            name, path = Path(text).stem, text
-        taken = [other for other, _ in found]
-        free = (each for each in (name, *(f"{name} {n}" for n in range(2, len(given) + 2))) if each not in taken)
-        if equals and name in taken and path != text:
-            raise ParameterError(f"two models are called {name!r}; give one of them another name")
-        found.append((next(free), path))
-    return found
-
-
-def _subject(call: ReportRun, paths: Sequence[str], given: dict[str, str], console: Console) -> Subject:
-    """All lists with statistics, and all models."""
-    if not call.model:
-        raise ParameterError("nbest report needs --model MODEL for lists, or a directory of compare, loop or reproduce")
-    models = {name: load(path, call.lm or ()) for name, path in _named(call.model)}
-    how = _measure(call, given, next(iter(models.values())))
-    refuse_rest(given, type(how.metric), own=ReportRun)
-    sets: dict[str, NBest] = {}
-    for name, lists, refs in (
-        ("dev", paths, call.refs),
-        ("held-out", call.heldout, call.heldout_refs),
-        ("test", call.test, call.test_refs),
-    ):
-        if lists:
-            sets[name] = how.measured(read_lists(source_of(call, lists, refs), console, "nbest report"))
-    if call.metric is None:
-        _check_same(next(iter(models.values())), sets["dev"])
-    for name, other in (("test", "dev"), ("test", "held-out"), ("held-out", "dev")):
-        if name in sets and other in sets:
-            warn_of_overlap(console, name, sets[name], other, sets[other])
-    judged = tuple(Judged(name, lists, models) for name, lists in sets.items())
-    return Subject(judged, models, made_by=command_of(call), seed=call.seed)
-
-
-def _measure(call: ReportRun, given: dict[str, str], model: LogLinear) -> Measure:
-    """The metric that is asked for, or that which the model was tuned for."""
-    if call.metric is not None:
-        return measure(call.metric, given, call)
-    metric = gain_of(model)
-    if metric.name.lower() != model.metric.partition("|")[0].lower():
-        raise ParameterError(f"say which metric to report with --metric: {_tuned_for(model)}")
-    answer = model.answer if model.answer not in ("", OWN) else None
-    return Measure(metric, quiet=call.quiet, answer=call.answer or answer)
-
-
-def _tuned_for(model: LogLinear) -> str:
-    return f"the model was tuned for {model.metric}" if model.metric else "the model file names none"
-
-
-def _check_same(model: LogLinear, lists: NBest) -> None:
-    """The metric that was made of the model's signature is the same one."""
-    if not same_metric(model.metric, signature_of(lists)):
-        raise ParameterError(f"say the metric and its options with --metric: {_tuned_for(model)}")
-
-
 def command_of(call: Any) -> str:
     """The command that was given, to be run again: what is not as by default."""
     words = ["nbest", "report"]
     for name, each in parameters_of(type(call)).items():
         value, flag = getattr(call, name), flags_of(each)[0].split("/")[0]
-        if value is None or value == each.default or name in ("quiet", "output", "serve", "port", "browse"):
+        if value is None or value == each.default or name in _HOW_SHOWN:
             continue
         values = value if isinstance(value, list) else [value]
         if not flag.startswith("-"):

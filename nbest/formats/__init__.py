@@ -4,6 +4,7 @@ one line here."""
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,8 @@ FOREST_FORMATS: Registry[ForestFormat] = Registry(
     room="nbest.formats.forests",
 )
 
+_MODEL = re.compile(rb'\s*\{\s*"format"\s*:\s*"nbest-model/')  # how the file of a model begins
+
 __all__ = [
     "FOREST_FORMATS",
     "FORMATS",
@@ -76,6 +79,7 @@ __all__ = [
     "read_with",
     "several_files",
     "sniff",
+    "sniff_contents",
     "sniff_forests",
     "write",
     "write_blocks",
@@ -131,6 +135,7 @@ def format_of_source(path: str | Path, head: bytes, format: str | None = None) -
     """The name of the format of a file with these first (unpacked) bytes, lists or forests; `format` if it is said."""
     if format is not None:
         return look_up(_all(), format, "format").name
+    _refuse_model(path, head)
     found = (sniff_forests(path, head), _by_contents(FORMATS, path, head))
     suffix = _by_suffix(FORMATS, path, reading=True) or _by_suffix(FOREST_FORMATS, path)
     return found[0] or found[1] or suffix or _unknown(path, head, _all(), "n-best lists or forests")
@@ -188,6 +193,11 @@ def sniff(path: str | Path, head: bytes) -> str:
     return found or _unknown(path, head, FORMATS, "n-best lists")
 
 
+def sniff_contents(path: str | Path, head: bytes) -> str | None:
+    """The name of the format of lists or forests that a file is in by its first bytes alone, or None."""
+    return _by_contents(_all(), path, head)
+
+
 def sniff_forests(path: str | Path, head: bytes) -> str | None:
     """The name of the format of forests that a file is in by its first bytes, or None; `b""` for a directory."""
     return _by_contents(FOREST_FORMATS, path, head)
@@ -210,7 +220,17 @@ def _head(path: str | Path, options: dict[str, Any]) -> bytes:
     """The first bytes of a file, which is read once, into the options: standard input cannot be read again."""
     if not several_files(path):
         options["data"] = read_bytes(path)
-    return options.get("data", b"")[:HEAD]
+    head: bytes = options.get("data", b"")[:HEAD]
+    _refuse_model(path, head)
+    return head
+
+
+def _refuse_model(path: str | Path, head: bytes) -> None:
+    """Complain, before any format is tried, of a model in the place of lists."""
+    if _MODEL.match(head):
+        raise FormatError(
+            path, None, "this is a model of nbest, not lists; give lists here, and the model with --model"
+        )
 
 
 def _read(family: Mapping[str, Any], path: str | Path, format: str, options: dict[str, Any]) -> Any:

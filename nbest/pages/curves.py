@@ -30,24 +30,36 @@ class _How:
     progress: Progress
 
 
-def curves(subject: Subject, wanted: Sequence[str], *, right: float | None = None, progress: Progress = None) -> Page:
-    """The studies of these names (`CURVES`), each with its picture, or with a sentence why it cannot be done.
+def curves(
+    subject: Subject,
+    wanted: Sequence[str],
+    *,
+    right: float | None = None,
+    progress: Progress = None,
+    refused: Callable[[str], None] | None = None,
+) -> Page:
+    """The studies of these names (`CURVES`), each with its picture, or with a sentence why it cannot be done, which
+    `refused` is told, too.
 
     `right`: the score of a segment from which on it is right, for the confidence by metrics that are not only 0 and 1.
     """
     chosen = {name: look_up(CURVES, name, "curve") for name in wanted}
     found = []
-    for number, (title, study) in enumerate(chosen.values()):
+    for number, (name, (title, study)) in enumerate(chosen.items()):
         how = _How(right, within(progress, number, len(chosen)))
-        found.append(Page(title, list(_section(title, partial(study, subject, how)))))
+        found.append(Page(title, list(_section(name, title, partial(study, subject, how), refused))))
     return Page("Curves", found)
 
 
-def _section(title: str, study: Callable[[], tuple[str, Study]]) -> Iterator[str | Figure]:
+def _section(
+    name: str, title: str, study: Callable[[], tuple[str, Study]], refused: Callable[[str], None] | None
+) -> Iterator[str | Figure]:
     try:
         said, found = study()
     except NbestError as error:
         yield f"This cannot be shown for these lists: {error}"
+        if refused is not None:
+            refused(f"--curves {name} cannot be shown for these lists: {error}")
         return
     yield said
     yield found.figure(f"curve-{found.name}", title)
@@ -87,10 +99,16 @@ def _tuned_on(subject: Subject) -> str:
 def _learning(subject: Subject, how: _How) -> tuple[str, Study]:
     dev, other, where = _parts(subject)
     method, settings, why = trainer_of(next(iter(subject.models.values())))
-    said = f"The metric as {method} learns from more segments of dev, judged on {where}{why}: does it still rise?"
+    said = f"The metric as {method} learns from more segments of dev, judged on {where}{why}. {_more(dev)}"
     by_method = {method: settings}
     found = learning(dev, other, methods=[method], settings=by_method, seed=subject.seed, progress=how.progress)
     return said, found
+
+
+def _more(dev: NBest) -> str:
+    """How to read the curve."""
+    way = "rises" if dev.need_metric().higher_is_better else "falls"
+    return f"Where the solid line still {way} at the right end, it still gets better: more lists would help."
 
 
 def _parts(subject: Subject) -> tuple[NBest, NBest, str]:

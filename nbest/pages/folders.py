@@ -32,6 +32,11 @@ def folder_page(path: str | Path) -> Page:
     raise FormatError(path, None, f"expected lists, or a directory of {known}")
 
 
+def is_run(path: str | Path) -> bool:
+    """Whether a command left a directory that has a page of its own."""
+    return any((Path(path) / file).is_file() for file in _PAGES)
+
+
 def version_of(path: str | Path) -> str:
     """What changes when files of a directory, or a file, do: their number, sizes and times."""
     folder = Path(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from nbest.corpus.contract import signature_of
@@ -23,6 +23,7 @@ def report_page(
     draws: int = DRAWS,
     right: float | None = None,
     progress: Progress = None,
+    refused: Callable[[str], None] | None = None,
 ) -> Page:
     """A page of all sections; write it with `page.render("html")`.
 
@@ -31,22 +32,29 @@ def report_page(
         page = nbest.report_page(nbest.Subject((nbest.Judged("dev", lists, models),), models))
 
     `curves` are names of `nbest.pages.curves.CURVES`, which says what `right` is; `draws` bootstrap samples tell how
-    sure the weights are (0: they are not learned again).
+    sure the weights are (0: they are not learned again). `progress` is told in hundredths of the whole; `refused` is
+    told, in a sentence each, which curves cannot be drawn.
     """
     from nbest.pages.explorer import explorer
     from nbest.pages.segments import segments
 
-    sections = [helped(subject), counts(subject, draws=draws, progress=within(progress, 0, 1 + bool(curves)))]
+    told = _in_hundredths(progress)
+    sections = [helped(subject), counts(subject, draws=draws, progress=within(told, 0, 1 + bool(curves)))]
     sections += [explorer(subject), training(subject)]
     if curves:
-        sections.append(curves_page(subject, curves, right=right, progress=within(progress, 1, 2)))
+        sections.append(curves_page(subject, curves, right=right, progress=within(told, 1, 2), refused=refused))
     sections += [segments(subject), _made(subject)]
     return Page(_title(subject), sections)
 
 
+def _in_hundredths(progress: Progress) -> Progress:
+    """One total for parts that count in units of their own."""
+    return None if progress is None else lambda done, of: progress(100 * done // max(of, 1), 100)
+
+
 def _title(subject: Subject) -> str:
     names = ", ".join(subject.models)
-    return f"{signature_of(subject.dev.lists).split('|')[0]} of {names}"
+    return f"Report: {signature_of(subject.dev.lists).split('|')[0]} of {names}"
 
 
 def _made(subject: Subject) -> Page:

@@ -137,7 +137,7 @@ def right_from(lists: NBest, said: float | None = None) -> float:
             return largest
     better = "at least" if metric.higher_is_better else "at most"
     raise ParameterError(
-        f"calibration must know when a choice is right, and scores by {metric.name} are not only 0 and 1: say from "
+        f"it must be known when a choice is right, and scores by {metric.name} are not only 0 and 1: say from "
         f"which score of a segment on it is ({better} VALUE: --right VALUE)"
     )
 

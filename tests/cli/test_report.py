@@ -40,7 +40,7 @@ def test_markdown_and_standard_output(tuned: Run, folder: Path) -> None:
     done = tuned("report", *DEV, *TEST, "--model", "model.json", "--draws", "0", "-o", "r.md")
     assert done.code == 0, done.err
     assert "# Did it help?" in (folder / "r.md").read_text()
-    assert (folder / "ladder.svg").is_file()
+    assert (folder / "r-ladder.svg").is_file()
     done = tuned("report", *DEV, "--model", "model.json", "--draws", "0", "-o", "-")
     assert done.out.startswith("<!doctype html>")
 
@@ -52,8 +52,8 @@ def test_names_of_models(tuned: Run, folder: Path) -> None:
     done = tuned("report", *DEV, *models, "--metric", "wer", "--draws", "0", "-o", "r.md")
     assert done.code == 0, done.err
     text = (folder / "r.md").read_text()
-    for name in ("| dev | model |", "| dev | model 2 |", "| dev | mine |"):
-        assert name in text
+    for name in (f"{folder.name}/model", "other/model", "mine"):
+        assert f"| dev (tuned on) | {name} |" in text.replace("\\", "")
     twice = tuned("report", *DEV, "--model", "a=model.json", "--model", "a=other/model.json", "-o", "r.md")
     assert "two models are called 'a'" in twice.err
 
@@ -65,7 +65,7 @@ def test_curves_and_warnings(tuned: Run, folder: Path) -> None:
     assert "60 of 60 test segments are also in dev" in done.err
     text = (folder / "r.md").read_text()
     assert "## Best of k" in text.replace("### ", "## ")
-    assert "curve-calibration.svg" in text
+    assert "r-curve-calibration.svg" in text
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,21 @@ def test_curves_and_warnings(tuned: Run, folder: Path) -> None:
         ((*DEV, "--model", "model.json", "-o", "r.html", "--serve"), "not both"),
         ((*DEV, "--model", "model.json", "-o", "r.html", "--ordr", "2"), "unknown option --ordr"),
         ((*DEV, "--model", "no.json", "-o", "r.html"), "no.json: cannot be read"),
+        (
+            (*DEV, "--model", "dev.nbest", "-o", "r.html"),
+            "dev.nbest: this is lists (format moses), not a model of nbest",
+        ),
+        (("model.json", "--model", "model.json", "-o", "r.html"), "model.json: this is a model of nbest, not lists"),
+        (
+            (*DEV, "--model", "model.json", "--test", "test.nbest", "-o", "r.html"),
+            "test.nbest: WER needs references and these lists carry none; give them (in Python to with_metric, on the "
+            "command line with --test-refs)",
+        ),
+        (
+            (*DEV, "--model", "model.json", "--heldout", "test.nbest", "-o", "r.html"),
+            "test.nbest: WER needs references and these lists carry none; give them (in Python to with_metric, on the "
+            "command line with --heldout-refs)",
+        ),
         ((".", "-o", "r.html"), "compare (results.json), loop (loop.json) or reproduce (run.json)"),
     ],
 )
@@ -115,6 +130,10 @@ def test_a_comparison_is_written_and_reported(run: Run, folder: Path) -> None:
     assert load(folder / "compared" / "models" / "risk.json").weights == told["rows"][3]["weights"]
     assert "| risk |" in (folder / "compared" / "report.md").read_text()
     assert run("report", "compared", "-o", "r.html").code == 0
+    for more in (("--model", "model.json"), TEST, ("--metric", "bleu", "--seed", "3"), ("--refs", "dev.ref")):
+        done = run("report", "compared", *more, "-o", "r.html")
+        assert done.code == 2
+        assert f"compared is a directory of compare, loop or reproduce, whose page has no use for {more[0]}" in done.err
     text = (folder / "r.html").read_text()
     assert "Scores on test" in text
     assert "MinRisk" in text
@@ -156,3 +175,40 @@ def test_the_demo_writes_its_report(run: Run, folder: Path, monkeypatch: pytest.
     assert run("demo", "--json", "-q").code == 0
     assert not list(folder.glob("*.html"))
     assert run("demo", "-o", "none/x.html").code == 2
+
+
+def test_lists_without_a_feature_of_the_model_are_named(tuned: Run, folder: Path) -> None:
+    (folder / "bare.nbest").write_text((folder / "test.nbest").read_text().replace("am=", "other="))
+    done = tuned("report", *DEV, "--model", "model.json", "--test", "bare.nbest", *TEST[2:], "-o", "r.html")
+    assert done.code == 2
+    assert "nbest: bare.nbest: " in done.err
+    assert "'am'" in done.err
+
+
+def test_reports_of_one_folder_keep_their_pictures(tuned: Run, folder: Path) -> None:
+    for name in ("a.md", "b.tex", "c d.md"):
+        assert tuned("report", *DEV, "--model", "model.json", "--draws", "0", "-o", name).code == 0
+    assert {"a-ladder.svg", "b-ladder.svg", "c-d-ladder.svg"} <= {path.name for path in folder.glob("*.svg")}
+    assert "c-d-ladder.svg" in (folder / "c d.md").read_text()
+    assert "ladder.svg" not in {path.name for path in folder.glob("*.svg")}
+
+
+def test_curves_that_cannot_be_drawn_are_said(tuned: Run, folder: Path) -> None:
+    given = ("--model", "model.json", "--draws", "0", "--curves", "calibration,coverage", "-o", "r.md")
+    done = tuned("report", *DEV, *given)
+    assert done.code == 0
+    for name in ("calibration", "coverage"):
+        assert done.err.count(f"warning: --curves {name} cannot be shown for these lists: ") == 1
+    assert (folder / "r.md").read_text().count("This cannot be shown for these lists") == 2
+
+
+def test_progress_has_one_total(tuned: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        "nbest.cli.console._Bar.update", lambda bar, *at: seen.append(at) if bar.what == "report" else None
+    )
+    given = ("--model", "model.json", "--draws", "2", "--curves", "best-of,learning", "-o", "r.md")
+    assert tuned("report", *DEV, *given).code == 0
+    assert {of for _, of in seen} == {100}
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (100, 100)

@@ -25,6 +25,7 @@ def test_only_what_is_asked_for(subject):
 def test_confidence_needs_to_know_what_is_right(subject):
     page = curves(subject, ["calibration", "coverage"])
     assert all("say from which score" in part.parts[0] for part in page.parts)
+    assert "calibration" not in page.parts[1].parts[0]  # which is of coverage
     page = curves(subject, ["calibration", "coverage"], right=20.0)
     assert all(isinstance(part.parts[1], Figure) for part in page.parts)
     assert "calibration error" in page.parts[0].parts[2]
@@ -43,6 +44,14 @@ def test_no_study_takes_the_page_down(models):
     page = curves(subject_of({"dev": empty}, {"m": models["likely"]}), list(CURVES))
     assert len(page.parts) == 4
     assert "cannot be shown for these lists" in page.parts[3].parts[0]
+
+
+def test_what_is_better_goes_by_the_metric(models):
+    for metric, way in ((nbest.WER(), "still falls"), (nbest.BLEU(), "still rises")):
+        dev = some("tune", 20).with_metric(metric)
+        (section,) = curves(subject_of({"dev": dev}, {"m": models["likely"]}), ["learning"]).parts
+        assert way in section.parts[0]
+        assert "it still gets better" in section.parts[0]
 
 
 def test_unknown_names(subject):
