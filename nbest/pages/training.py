@@ -18,7 +18,12 @@ from nbest.report.svg import COLOURS, GAMMA, PALE
 _SCORES = {"dev": "dev", "heldout": "held out", "left_out": "left out"}  # what rows call them, and their names
 _PLACES = ("round", "step", "start")  # keys that number the rows
 _PANELS = 4  # of a picture without a shape of its own
-_ROWS = 40  # of a table
+_ROWS = 40  # of a table, and of the starts of a picture
+_DIGITS = 5  # of numbers of a table of steps
+_OBJECTIVES = {
+    "MaxLikelihood": "-log likelihood plus the penalty of the prior (minimised)"
+}  # what "value" is, by trainer
+_SHORTER = {"around the base model": "around base"}  # words of the names of fits
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -37,17 +42,31 @@ def training_of(models: Mapping[str, LogLinear]) -> Page:
 
 
 def _reached(models: Mapping[str, LogLinear]) -> Table:
-    """Dev against held-out lists, as the trainers saw them."""
-    scores = {name: model.scores_ for name, model in models.items()}
+    """Dev against held-out lists, as the trainers saw them, and lists left out, where the files know of them."""
+    scores = {name: dict(model.scores_) for name, model in models.items()}
+    for name, model in models.items():
+        if model.validation is not None:
+            scores[name]["left_out"] = model.validation.tuned
+    keys = ["dev", "heldout", *(["left_out"] if any("left_out" in each for each in scores.values()) else [])]
     form = telling(value for each in scores.values() for value in each.values())
     rows: list[list[Cell]] = [
-        [name, str(model.trainer.get("name", "by hand")), _settings(model), *map(scores[name].get, ("dev", "heldout"))]
+        [name, str(model.trainer.get("name", "by hand")), _settings(model), *map(scores[name].get, keys)]
         for name, model in models.items()
     ]
     columns = [Column("model"), Column("trained by", align="left"), Column("settings", align="left")]
-    columns += [Column("dev", form), Column("held-out", form)]
+    columns += [Column({"heldout": "held-out"}.get(key, _SCORES[key]), form) for key in keys]
     notes = ["Held-out lists take part in training where settings are chosen on them; a large gap is overfitting."]
-    return Table(columns, rows, caption="Dev against held-out lists, as they were in training", notes=notes)
+    how = {name: model.validation.how for name, model in models.items() if model.validation is not None}
+    notes += [f"Left out: lists that were not fitted on ({_by_name(how)})."] if how else []
+    metrics = ", ".join(dict.fromkeys(model.metric.split("|")[0] for model in models.values() if model.metric))
+    caption = "dev against held-out lists, as they were in training"
+    return Table(columns, rows, f"{metrics}: {caption}" if metrics else caption.capitalize(), notes)
+
+
+def _by_name(said: Mapping[str, str]) -> str:
+    """What is said of all, or of each."""
+    one = set(said.values())
+    return one.pop() if len(one) == 1 else ", ".join(f"{name}: {text}" for name, text in said.items())
 
 
 def _settings(model: LogLinear) -> str:
@@ -64,14 +83,15 @@ def _of_model(name: str, model: LogLinear) -> Iterator[str | Figure | Table]:
     drawn = next(
         draw for keys, draw in _SHAPES.items() if all(_is_number(row.get(key)) for row in rows for key in keys)
     )
-    panels, said = drawn(rows, model.metric.split("|")[0])
+    panels, said = drawn(rows, model)
     if panels:
         columns = 1 if len(panels) == 1 else 2
         width = 560.0 if columns == 1 else 380.0
-        height = 22.0 * len(rows) + 30 if isinstance(panels[0], DotChart) else 280.0
+        height = 22.0 * len(panels[0].dots) + 30 if isinstance(panels[0], DotChart) else 280.0
         picture = Picture("Training", said, panels, columns, width=width, height=height)
         yield Figure(name, f"Training: {said}", picture, rows)
-    if len(rows) <= _ROWS or not panels:
+    bare = all(key in (*_PLACES, "value") for row in rows for key in row)  # the picture says it all
+    if not panels or (len(rows) <= _ROWS and not bare):
         yield _table(rows)
 
 
@@ -79,8 +99,13 @@ def _table(rows: Rows) -> Table:
     keys = list(dict.fromkeys(key for row in rows for key in row))
     left = len(rows) - _ROWS
     notes = [f"{left} further rows are left out."] if left > 0 else []
-    columns = [Column(_SCORES.get(key, key.replace("_", " ")), ".6g") for key in keys]
+    columns = [Column(_SCORES.get(key, key.replace("_", " ")), _significant) for key in keys]
     return Table(columns, [[row.get(key) for key in keys] for row in rows[:_ROWS]], "Steps", notes)
+
+
+def _significant(value: float) -> str:
+    """As many digits for all, zeros at the end included."""
+    return format(value, f"#.{_DIGITS}g").rstrip(".")
 
 
 # shapes ---------------------------------------------------------------------------------------------------------
@@ -88,7 +113,7 @@ def _table(rows: Rows) -> Table:
 Drawn = tuple[list[LineChart] | list[DotChart], str]
 
 
-def _annealing(rows: Rows, metric: str) -> Drawn:
+def _annealing(rows: Rows, model: LogLinear) -> Drawn:
     """The metric along the path: the temperature falls, then the posterior becomes ever sharper."""
     x = list(range(len(rows)))
     hot = [bool(row["temperature"]) for row in rows]
@@ -98,7 +123,7 @@ def _annealing(rows: Rows, metric: str) -> Drawn:
     cold = [(hot.index(False) - 0.5, "T = 0")] if True in hot and False in hot else []
     ticks = [(float(at), text) for at, text in zip(x, named, strict=True)]
     axis = f"temperature T, then sharpness {GAMMA}" if True in hot else f"sharpness {GAMMA}"
-    scores = LineChart(_scores(rows, x), "what is chosen", axis, metric, ticks, rules=cold)
+    scores = LineChart(_scores(rows, x), "what is chosen", axis, _metric(model), ticks, rules=cold)
     smooth = Series("", x, _values(rows, "expected"), dots=True)
     return [
         scores,
@@ -106,35 +131,58 @@ def _annealing(rows: Rows, metric: str) -> Drawn:
     ], "the path of risk"
 
 
-def _fits(rows: Rows, metric: str) -> Drawn:
+def _fits(rows: Rows, model: LogLinear) -> Drawn:
     """Each fit by what it reaches on lists left out; those that the average takes are coloured."""
     reached = [float(row["left_out"]) for row in rows]
     dots = [
-        (str(row.get("fit", "")), score, score, score, COLOURS[0] if row["share"] else PALE)
+        (_shorter(str(row.get("fit", ""))), score, score, score, COLOURS[0] if row["share"] else PALE)
         for row, score in zip(rows, reached, strict=True)
     ]
-    chart = DotChart(dots, "", f"{metric} of lists left out (coloured: fits with a share)", "")
+    chart = DotChart(dots, "", f"{_metric(model)} of lists left out (coloured: fits with a share)", "")
     return [chart], "fits that were averaged"
 
 
-def _starts(rows: Rows, metric: str) -> Drawn:
-    """What was reached from each start, as points."""
-    series = Series("", [row["start"] for row in rows], _values(rows, "value"), dots=True, style="dotted")
-    return [LineChart([series], "", "start", metric)], "where each start ended"
+def _shorter(name: str) -> str:
+    for words, other in _SHORTER.items():
+        name = name.replace(words, other)
+    return name
 
 
-def _plain(rows: Rows, metric: str) -> Drawn:
+def _starts(rows: Rows, model: LogLinear) -> Drawn:
+    """What was reached from each start, the nearest to the model first, below the model itself."""
+    reached = model.scores_.get("dev")
+    found = sorted((abs(float(row["value"]) - (reached or 0.0)), row["start"], float(row["value"])) for row in rows)
+    dots = [] if reached is None else [("the model", reached, reached, reached, COLOURS[0])]
+    dots += [(f"start {start}", value, value, value, PALE) for _, start, value in found[:_ROWS]]
+    few = f", the {_ROWS} nearest to the model of {len(found)}" if len(found) > _ROWS else ""
+    return [DotChart(dots, "", f"{_metric(model)} on dev", "", reached)], f"where each start ended{few}"
+
+
+def _plain(rows: Rows, model: LogLinear) -> Drawn:
     """Scores in one panel, each other number in one of its own."""
     place = next((key for key in _PLACES if key in rows[0]), None)
     x = [row[place] for row in rows] if place and all(_is_number(row.get(place)) for row in rows) else None
     at, axis = (list(range(1, len(rows) + 1)), "step") if x is None else (x, str(place))
     scored = _scores(rows, at)
-    panels = [LineChart(scored, "", axis, metric)] if scored else []
+    panels = [LineChart(scored, "", axis, _metric(model))] if scored else []
     keys = dict.fromkeys(key for row in rows for key in row if key not in (*_SCORES, place))
     varied = [key for key in keys if len({row.get(key) for row in rows if _is_number(row.get(key))}) > 1]
     for key in varied[: _PANELS - len(panels)]:
-        panels.append(LineChart([Series("", at, _values(rows, key))], "", axis, key.replace("_", " ")))
+        panels.append(LineChart([Series("", at, _values(rows, key))], "", axis, _named(key, model, rows)))
     return panels if len(rows) > 1 else [], f"{len(rows)} steps"
+
+
+def _metric(model: LogLinear) -> str:
+    return model.metric.split("|")[0]
+
+
+def _named(key: str, model: LogLinear, rows: Rows) -> str:
+    """What a column is, for an axis: of a value also whether it is to fall or to rise."""
+    if key != "value":
+        return key.replace("_", " ")
+    known = [value for value in _values(rows, key) if not math.isnan(value)]
+    way = "minimised" if known[-1] <= known[0] else "maximised"
+    return _OBJECTIVES.get(str(model.trainer.get("name")), f"objective ({way})")
 
 
 _SHAPES = {
