@@ -8,7 +8,9 @@ report.md         the table
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from nbest.base.errors import FormatError, NbestError, ParameterError
 from nbest.base.folders import is_number, replacing_directory
 from nbest.evaluation.comparison import Compared, Row
 from nbest.evaluation.pooling import POOLED
+from nbest.evaluation.rungs import ORACLE
+from nbest.model.evidence import LEVEL
 from nbest.model.loglinear import LogLinear, load
 from nbest.pages.training import training_of
 from nbest.report import Cell, Column, Figure, Page, Table
@@ -30,6 +34,7 @@ RESULTS = "results.json"
 _MODELS = "models"
 _FORM = "nbest-compare/1"
 _NOTE = "* best on held-out data; p: paired permutation tests on test"
+_BLANK = "blank: nothing was trained or tested there, as for the oracle; of settings: the defaults"
 _TOP = 50  # features whose weights are shown
 _REMEDY = "run nbest compare again"
 Found = Mapping[str, Any]
@@ -110,12 +115,53 @@ def write_comparison(path: str | Path, found: Compared) -> None:
 
 
 def comparison_page(path: Path) -> Page:
-    """The table, a picture of the test scores, weights, and how models were trained."""
+    """A verdict, the table, a picture of the test scores, weights, and how models were trained."""
     found = read_comparison(path)
     models = {row["name"]: path / _MODELS / f"{row['name']}.json" for row in found["rows"]}
     loaded = {name: model for name, file in models.items() if file.is_file() and (model := _loaded(file)) is not None}
     trained = [training_of(loaded)] if loaded else []
-    return Page("Comparison", [comparison_table(found), _figure(found), _weights(found), *trained])
+    better = _better(found)
+    told = comparison_table(found)
+    table = replace(told, caption=f"{told.caption} ({better} is better)" if better else told.caption)
+    said = [_verdict(found, better), *([_hint(models[found["best"]])] if found["best"] in loaded else [])]
+    shown = replace(table, notes=[*table.notes, _BLANK])
+    return Page("Comparison", [*said, shown, _figure(found), _weights(found), *trained])
+
+
+def _better(found: Found) -> str:
+    """Whether "higher" or "lower" is better, by what the oracle reaches; nothing where that is as good as the first."""
+    rows = {row["name"]: row for row in found["rows"]}
+    own, best = found["rows"][0], rows.get(ORACLE, found["rows"][0])
+    gains = [best[key] - own[key] for key in ("dev", "test")]
+    return next(("higher" if gain > 0 else "lower" for gain in gains if gain), "")
+
+
+def _verdict(found: Found, better: str) -> str:
+    """Which method is best on held-out lists, and what it is worth on test."""
+    rows = {row["name"]: row for row in found["rows"]}
+    own, best = found["rows"][0], rows.get(found["best"])
+    if best is None or best is own:
+        return f"Best on held-out lists: {found['best']}."
+    form = telling((own["test"], best["test"]))
+    metric = found["metric"].split("|")[0]
+    sure = best["p"] is not None and best["p"] < LEVEL
+    gained = (best["test"] - own["test"]) * (1.0 if better == "higher" else -1.0)
+    said = (
+        ("better, and hardly by chance" if gained > 0 else "worse, and hardly by chance")
+        if sure
+        else "no sure difference"
+    )
+    p = "" if best["p"] is None else f" (p {probability(best['p'])})"
+    return (
+        f"Best on held-out lists: {best['name']}. On test it has {metric} {best['test']:{form}} against "
+        f"{own['test']:{form}} of the first hypotheses: {said}{p}."
+    )
+
+
+def _hint(file: Path) -> str:
+    """How to see more of the best method."""
+    command = f"nbest report DEV --model {shlex.quote(str(file))} --test TEST -o report.html"
+    return f"All of it, with sliders and segments: {command}, with the lists (and --refs) that were compared on."
 
 
 def _loaded(file: Path) -> LogLinear | None:

@@ -25,6 +25,7 @@ DRAWS = 10
 _TOP = 50  # features of the table
 _LEFT_OUT = 12  # features whose cost is measured
 _FOLDS = 3
+_ENOUGH = 100  # samples with which intervals are no longer rough
 _SEGMENTS, _HYPOTHESES = 300, 30_000  # that weights are learned again on, at most
 _SPARSE = 2000  # sparse features with which weights are learned again, at most
 _CORRELATED = 24  # features of the table of correlations
@@ -64,8 +65,9 @@ def _weights(subject: Subject) -> Table:
         [f"{len(names) - _TOP} further features have smaller shares of the first model."] if len(names) > _TOP else []
     )
     note = (
-        "Times spread: the weight in units of how much the feature differs within lists; share: of the sum of these "
-        "sizes. Positive: larger is better."
+        "Times spread: the weight in units of how much the feature differs within lists. Share: what part of all these "
+        "sizes together the feature has, so how much say it has in choices; sizes of shares add up to 1. Positive: a "
+        "larger value of the feature is better."
     )
     return Table(columns, rows, caption="Weights", notes=[note, *more])
 
@@ -97,11 +99,21 @@ def _again(subject: Subject, draws: int, progress: Progress) -> Iterator[str | T
     except NbestError as error:
         yield f"Weights could not be learned again: {error}"
         return
-    drawn = f"Learned again on {how['draws']} bootstrap samples of {said} by {method}"
-    yield f"{drawn}{why}; costs are of choices in {_FOLDS} folds, of the one left out."
-    yield "An interval across 0 is no evidence. Features that say the same can each be left out, but not both."
+    yield from _read_so(lists, how["draws"], f"{said} by {method}{why}")
     yield found.figure("weights", "Shares of the weights, and what leaving a feature out costs")
     yield found.table()
+
+
+def _read_so(lists: NBest, draws: int, by: str) -> Iterator[str]:
+    """How intervals and costs came about, and how to read them."""
+    rough = "" if draws >= _ENOUGH else f" {draws} samples are rough; --draws {_ENOUGH} is better."
+    yield f"Shares: weights were learned again on {draws} bootstrap samples of {by}.{rough}"
+    name = lists.need_metric().name
+    yield (
+        f"Costs: weights were learned with and without a feature on {_FOLDS - 1} of {_FOLDS} parts of the lists, and "
+        f"judged on the other part, each in turn. Positive: {name} gets worse without this feature, by so much."
+    )
+    yield "An interval across 0 is no evidence. Features that say the same can each be left out, but not both."
 
 
 def trainer_of(model: LogLinear) -> tuple[str, dict[str, Any], str]:

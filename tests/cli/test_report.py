@@ -135,6 +135,11 @@ def test_a_comparison_is_written_and_reported(run: Run, folder: Path) -> None:
         assert done.code == 2
         assert f"compared is a directory of compare, loop or reproduce, whose page has no use for {more[0]}" in done.err
     text = (folder / "r.html").read_text()
+    best = next(row for row in told["rows"] if row["name"] == told["best"])
+    assert f"Best on held-out lists: {told['best']}. On test it has WER {best['test']:.2f} against" in text
+    assert "(lower is better)" in text
+    assert f"nbest report DEV --model compared/models/{told['best']}.json --test TEST" in text
+    assert "blank: nothing was trained or tested there" in text
     assert "Scores on test" in text
     assert "MinRisk" in text
     assert run(*args[:-3], "likelihood", "-o", "compared").code == 0  # takes the place of the old one

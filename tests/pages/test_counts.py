@@ -30,6 +30,7 @@ def test_weights_in_units_of_spread(subject, models):
         total = sum(abs(weight * spread[name]) for name, weight in model.weights.items())
         for name, weight in model.weights.items():
             assert sizes[name] == pytest.approx([weight, weight * spread[name], weight * spread[name] / total])
+    assert "Share: what part of all these sizes together the feature has" in table.notes[0]
     shares = [abs(row[3]) for row in table.rows]
     assert shares == sorted(shares, reverse=True)
     assert sum(shares) == pytest.approx(1.0)
@@ -47,11 +48,18 @@ def test_correlations_are_those_of_columns_centred_in_lists(subject):
 
 def test_weights_are_learned_again_by_the_method_of_the_first_model(subject):
     again = section(counts(subject, draws=2), "How sure the weights are")
-    assert "2 bootstrap samples of these lists by likelihood;" in again.parts[0]
+    assert "2 bootstrap samples of these lists by likelihood. 2 samples are rough; --draws 100" in again.parts[0]
+    assert "Positive: WER gets worse without this feature" in again.parts[1]
+    assert "on 2 of 3 parts of the lists" in again.parts[1]
     table = next(part for part in again.parts if isinstance(part, Table))
     assert {row[0] for row in table.rows} == set(subject.dev.lists.feature_names)
     assert any(isinstance(part, Figure) for part in again.parts)
     assert not [part for part in counts(subject, draws=0).parts if getattr(part, "title", "") == again.title]
+
+
+def test_enough_samples_are_not_called_rough(subject, monkeypatch):
+    monkeypatch.setattr(module, "_ENOUGH", 3)
+    assert "rough" not in section(counts(subject, draws=3), "How sure the weights are").parts[0]
 
 
 def test_many_lists_are_sampled_and_it_is_said(subject, monkeypatch):
