@@ -132,7 +132,7 @@ def _verdict(name: str, model: LogLinear, dev: OnSet, honest: OnSet | None) -> s
         return words(honest.evidence(name), kept=keeps_first(model), metric=metric)[0]
     known = _validation(model, about(dev.judged.lists)["metric"])
     if known is not None:
-        return f"{words(known, kept=keeps_first(model), metric=metric)[0]} (as the model file says)"
+        return f"as the model file says, {words(known, kept=keeps_first(model), metric=metric)[0]}"
     return _on_dev(dev.evidence(name), metric, model)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nbest.model.loglinear import LogLinear
@@ -19,7 +19,8 @@ _SCORES = {"dev": "dev", "heldout": "held out", "left_out": "left out"}  # what 
 _PLACES = ("round", "step", "start")  # keys that number the rows
 _PANELS = 4  # of a picture without a shape of its own
 _ROWS = 40  # of a table, and of the starts of a picture
-_DIGITS = 5  # of numbers of a table of steps
+_DIGITS = 5  # of the largest number of a column of steps
+_RATIO = 1000.0  # of the largest to the smallest number, up to which all have as many decimals
 _OBJECTIVES = {
     "MaxLikelihood": "-log likelihood plus the penalty of the prior (minimised)"
 }  # what "value" is, by trainer
@@ -99,13 +100,16 @@ def _table(rows: Rows) -> Table:
     keys = list(dict.fromkeys(key for row in rows for key in row))
     left = len(rows) - _ROWS
     notes = [f"{left} further rows are left out."] if left > 0 else []
-    columns = [Column(_SCORES.get(key, key.replace("_", " ")), _significant) for key in keys]
+    columns = [Column(_SCORES.get(key, key.replace("_", " ")), _form(_values(rows, key))) for key in keys]
     return Table(columns, [[row.get(key) for key in keys] for row in rows[:_ROWS]], "Steps", notes)
 
 
-def _significant(value: float) -> str:
-    """As many digits for all, zeros at the end included."""
-    return format(value, f"#.{_DIGITS}g").rstrip(".")
+def _form(values: Sequence[float]) -> str | Callable[[float], str]:
+    """One form for a column: as many decimals for all; as many digits where sizes differ too much for that."""
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not sizes or max(sizes) > min(sizes) * _RATIO:
+        return lambda value: format(value, f"#.{_DIGITS}g").rstrip(".")
+    return f".{max(0, _DIGITS - 1 - max(-1, math.floor(math.log10(max(sizes)))))}f"
 
 
 # shapes ---------------------------------------------------------------------------------------------------------

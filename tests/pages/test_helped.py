@@ -151,7 +151,7 @@ def test_lists_that_were_tuned_on_give_no_verdict(models):
     known = {"likely": nbest.validate(models["likely"], some("heldout", 30))}
     by_file = said(helped(subject_of({"dev": dev, "test": dev}, known)))
     assert "on held-out lists, 30 segments" in by_file
-    assert "as the model file says" in by_file
+    assert "As the model file says, tuning" in by_file
 
 
 def test_which_model_to_use(subject, models):

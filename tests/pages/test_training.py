@@ -115,11 +115,14 @@ def test_values_of_likelihood_are_a_picture_that_says_what_they_are():
 
 
 def test_steps_have_as_many_digits_each():
-    rows = ({"round": 1, "dev": 30.0, "pace": 1000.0}, {"round": 2, "dev": 29.123456, "pace": 0.0012})
+    rows = (
+        {"round": 1, "dev": 30.0, "pace": 1000.0, "share": 0.23},
+        {"round": 2, "dev": 29.123456, "pace": 0.0012, "share": 0.0725},
+    )
     page = training(subject_of({"dev": some("tune", 5)}, {"m": LogLinear({"lm": 1.0}, history=rows)}))
     table = page.parts[-1]
     assert isinstance(table, Table)
-    assert table.texts()[1:] == [["1", "30.000", "1000.0"], ["2", "29.123", "0.0012000"]]
+    assert table.texts()[1:] == [["1", "30.000", "1000.0", "0.23000"], ["2", "29.123", "0.0012000", "0.07250"]]
 
 
 def test_names_of_fits_are_not_cut():
