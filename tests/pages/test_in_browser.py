@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 
 import nbest
+from nbest.cli.serving import Followed, server_of
 from nbest.corpus.operations import join
 from nbest.corpus.texts import Texts
 from nbest.formats import bundled
@@ -303,3 +306,23 @@ def test_contrast_is_enough(driver: Any, page: Path, theme: str) -> None:
         """
     )
     assert found == []
+
+
+def test_a_served_page_follows_what_it_shows(driver: Any) -> None:
+    title = ["one"]
+    followed = Followed(lambda: Page(title[0], ["Text."]), lambda: title[0])
+    with server_of(followed, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            driver.get_log("browser")
+            driver.get(f"http://127.0.0.1:{server.server_address[1]}/")
+            wait(driver, "document.querySelector('h1').textContent === 'one' && 'ready' in document.body.dataset")
+            time.sleep(0.5)  # it has asked for the version once
+            title[0] = "two"
+            wait(driver, "document.querySelector('h1')?.textContent === 'two'")
+            assert [each for each in complaints(driver) if "favicon" not in each] == []
+        finally:
+            driver.get("about:blank")
+            server.shutdown()
+            thread.join()
