@@ -11,6 +11,7 @@ What the container itself knows are its attributes and methods, below. What need
 | exact lines along directions | `lines_of` | `lines.forests` |
 | shards as objectives see them | `shards_of` | `objectives.forest_shard` |
 | scale of features, within segments and over the corpus | `within_scale`, `corpus_scale` | `features.standardise` |
+| how features vary together within segments | `within_covariance` | `features.decorrelate` |
 | best k under a model, and the forests these are of | `best_lists` | `decisions.chosen` |
 | totals of what a model chooses, true ones and such that add up | `chosen_totals`, `totals_of` | `decisions.chosen` |
 | score of the first choices | `first_score` | `decisions.chosen` |
@@ -26,7 +27,7 @@ A further container is a class with these attributes and methods and a registere
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard, TypeVar, runtime_checkable
 
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.base.types import Floats, Ints, References
@@ -176,9 +177,14 @@ def need_corpus(owner: str, argument: str, value: object) -> None:
         raise ParameterError(f"{argument!r} of {owner} must be NBest or Forests, got {type(value).__name__}")
 
 
+def are_lists(corpus: Corpus | None) -> TypeGuard[NBest]:
+    """Whether these are lists: for what is done with lists alone, and otherwise or not at all with others."""
+    return isinstance(corpus, NBest)
+
+
 def need_lists(corpus: Corpus, why: str) -> NBest:
     """The corpus, which must be lists; else a `CapabilityError` with this message."""
-    if not isinstance(corpus, NBest):
+    if not are_lists(corpus):
         raise CapabilityError(why)
     return corpus
 

@@ -22,6 +22,7 @@ from nbest.decisions.chosen import (
     totals_of,
 )
 from nbest.evaluation.forest_inspection import inspect_corpus
+from nbest.features.decorrelate import within_covariance
 from nbest.features.standardise import corpus_scale, within_scale
 from nbest.forests.derivations import as_forests
 from nbest.forests.edge_stats import additive, adds_up
@@ -33,7 +34,8 @@ from nbest.trainers.differing import losses_differ
 from nbest.trainers.lists import fit_on_lists
 
 QUESTIONS: tuple[Any, ...] = (
-    as_forests, filled, adds_up, additive, lines_of, shards_of, within_scale, corpus_scale, best_lists, chosen_totals,
+    as_forests, filled, adds_up, additive, lines_of, shards_of, within_scale, corpus_scale,
+    within_covariance, best_lists, chosen_totals,
     totals_of, first_score, oracle_score, oracle_totals, inspect_corpus, losses_differ, fit_on_lists,
 )  # fmt: skip
 """What a container has to have a registered answer to (`nbest.corpus.contract` says what each one is)."""

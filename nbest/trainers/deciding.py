@@ -11,7 +11,7 @@ import numpy as np
 
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest, prune
-from nbest.corpus.contract import Corpus
+from nbest.corpus.contract import Corpus, are_lists
 from nbest.decisions.choose import decision_of
 from nbest.decisions.chosen import choice_of
 from nbest.decisions.consensus import consensus_of_each
@@ -101,7 +101,7 @@ def settle(model: LogLinear, left: Left | None) -> LogLinear:
 
 def _comparable(corpus: Corpus | None) -> TypeGuard[NBest]:
     """Whether decisions can be compared: lists with texts and a metric."""
-    return isinstance(corpus, NBest) and corpus.scored and corpus.compared is not None
+    return are_lists(corpus) and corpus.scored and corpus.compared is not None
 
 
 def _affordable(lists: NBest) -> int:

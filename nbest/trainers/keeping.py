@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import KeptWarning
-from nbest.corpus import NBest
+from nbest.corpus.contract import Corpus, are_lists
+from nbest.decisions.chosen import first_score, score_of
 from nbest.decisions.onebest import first
 from nbest.model.loglinear import LogLinear
 from nbest.trainers.finishing import finished
@@ -55,16 +56,17 @@ def keeping_base(fit: Fit) -> Fit:
     return kept
 
 
-def _better(trainer: Any, model: LogLinear, corpus: NBest, heldout: NBest | None) -> LogLinear:
+def _better(trainer: Any, model: LogLinear, corpus: Corpus, heldout: Corpus | None) -> LogLinear:
     """The model, or the base model where it is better."""
     start = getattr(trainer, "start", None)
     base = LogLinear(dict.fromkeys(corpus.feature_names, 0.0) | dict(start or {}), dense=model.dense)
     judge, key, where = (corpus, "dev", "these lists") if heldout is None else (heldout, "heldout", "held-out lists")
     judge, metric = model.complete(judge), corpus.need_metric()
-    choice = first(None, judge) if start is None else base.predict(_used(judge, base))
-    before, reached = judge.score(choice), model.scores_[key]
+    before = first_score(judge) if start is None else score_of(_used(judge, base), base)
+    assert before is not None
+    reached = model.scores_[key]
     what = "the first hypotheses" if start is None else "the weights to start from"
-    if before == reached and heldout is not None and np.array_equal(choice, model.predict(judge)):
+    if before == reached and heldout is not None and _alike(judge, model, None if start is None else base):
         _say(trainer, f"on {where} nothing learnt is better than {what} ({metric.name} {before:.2f}), which are kept")
     elif before > reached if metric.higher_is_better else before < reached:
         said = f"on {where} {what} have {metric.name} {before:.2f} and what was learnt {reached:.2f}: {what} are kept"
@@ -73,9 +75,19 @@ def _better(trainer: Any, model: LogLinear, corpus: NBest, heldout: NBest | None
     return model
 
 
-def _used(lists: NBest, model: LogLinear) -> NBest:
-    """The lists without their sparse features, where a model has no weight for any: a matrix may be of millions."""
-    return lists if set(model.weights) & set(lists.sparse_names) else lists.without_sparse()
+def _alike(corpus: Corpus, model: LogLinear, base: LogLinear | None) -> bool:
+    """Whether a model chooses just what the base model, or nothing, does; only lists tell."""
+    if not are_lists(corpus):
+        return False
+    own = first(None, corpus) if base is None else base.predict(corpus)
+    return np.array_equal(own, model.predict(corpus))
+
+
+def _used(corpus: Corpus, model: LogLinear) -> Corpus:
+    """Lists without their sparse features, where a model has no weight for any: a matrix may be of millions."""
+    if not are_lists(corpus) or set(model.weights) & set(corpus.sparse_names):
+        return corpus
+    return corpus.without_sparse()
 
 
 def _say(trainer: Any, what: str) -> None:

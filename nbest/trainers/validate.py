@@ -11,8 +11,7 @@ import numpy as np
 from nbest.base.errors import CapabilityError
 from nbest.base.types import Floats
 from nbest.compute import segments
-from nbest.corpus import NBest
-from nbest.corpus.contract import Corpus, need_corpus, need_lists
+from nbest.corpus.contract import Corpus, are_lists, need_corpus, need_lists
 from nbest.decisions.choose import Choice, choose
 from nbest.decisions.chosen import choice_of, oracle_score
 from nbest.decisions.onebest import first
@@ -101,14 +100,14 @@ def _evidence(corpus: Corpus, chosen: Choice, how: str) -> Evidence:
 
 def _first(corpus: Corpus) -> Choice | None:
     """The system's own choices; None where nothing tells them."""
-    if isinstance(corpus, NBest):
+    if are_lists(corpus):
         return Choice(corpus, first(None, corpus))
     return choose(None, corpus, "first") if corpus.own_weights else None
 
 
 def _choice(model: LogLinear, corpus: Corpus) -> Choice:
     """What a model chooses of lists, which need no texts, or forests."""
-    return Choice(corpus, choice_of(model, corpus)) if isinstance(corpus, NBest) else choose(model, corpus)
+    return Choice(corpus, choice_of(model, corpus)) if are_lists(corpus) else choose(model, corpus)
 
 
 def _stats(found: Choice) -> Floats:

@@ -202,7 +202,7 @@ for _question in QUESTIONS:
 def test_a_further_container_needs_answers_and_nothing_else(name: str) -> None:
     corpus = CORPORA[name]()
     check_corpus(Boxed(corpus))
-    for trainer in (nbest.MERT(restarts=2, hops=1), nbest.MinRisk(), nbest.RandomSearch(trials=50)):
+    for trainer in (nbest.MERT(restarts=2, hops=1), nbest.MinRisk(), nbest.RandomSearch(trials=200)):
         assert trainer.fit(Boxed(corpus)).weights == trainer.fit(corpus).weights
 
 

@@ -13,7 +13,7 @@ from nbest.base.parameters import check, parameter
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest
 from nbest.corpus.ballots import pooled
-from nbest.corpus.contract import Corpus, need_corpus, signature_of
+from nbest.corpus.contract import Corpus, are_lists, need_corpus, signature_of
 from nbest.decisions.arguments import normalisation_of
 from nbest.decisions.chosen import score_of
 from nbest.decisions.onebest import first
@@ -68,7 +68,7 @@ class Auto(Trainer):
         check(self)
         need_corpus("Auto", "corpus", corpus)
         self.crossed_ = None
-        if not isinstance(corpus, NBest):
+        if not are_lists(corpus):
             return MinRisk(start=self.start, seed=self.seed, progress=self.progress).fit(corpus, heldout)
         ways = [_Way(corpus, prepare(corpus, "Auto", heldout, sparse=True), heldout), *_by_votes(corpus, heldout)]
         found = [Averaged(self, way.fits(self.start), way.heldout) for way in ways]
@@ -136,7 +136,7 @@ def _by_votes(corpus: NBest, heldout: Corpus | None) -> Iterator[_Way]:
         return
     problem = replace(problem, scale=np.where(differing(lists), problem.scale, 0.0))
     other = None
-    if isinstance(heldout, NBest) and heldout.answers is not None:
+    if are_lists(heldout) and heldout.answers is not None:
         held = with_answered(heldout)
         other = pooled(held, votes_of(held, how))
     yield _Way(lists, problem, other, decision_by(how))
@@ -144,7 +144,7 @@ def _by_votes(corpus: NBest, heldout: Corpus | None) -> Iterator[_Way]:
 
 def _as(heldout: Corpus, way: _Way) -> Corpus:
     """Held-out lists with the columns of this way to choose."""
-    return with_answered(heldout) if way.decision and isinstance(heldout, NBest) else heldout
+    return with_answered(heldout) if way.decision and are_lists(heldout) else heldout
 
 
 def _unlearned(problem: Problem[NBest], chosen: Ints, seed: int) -> tuple[str, Floats] | None:

@@ -12,7 +12,7 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import parallel
 from nbest.compute.forks import apart
 from nbest.corpus import NBest
-from nbest.corpus.contract import Corpus
+from nbest.corpus.contract import Corpus, are_lists
 from nbest.corpus.grouping import in_folds, units
 from nbest.metrics.paired import by_group, resampled
 from nbest.objectives.backends import NUMBA, current_backend
@@ -100,7 +100,7 @@ class Averaged:
 
     def _held_out(self, heldout: Corpus | None) -> Floats:
         """[N', fits, M] statistics of what the fits on all lists choose of held-out ones."""
-        if not isinstance(heldout, NBest):
+        if not are_lists(heldout):
             return np.zeros((0, *self.left_out.shape[1:]))
         models = [self.problem.model(weights) for weights in self.full]
         stats, chosen = heldout.need_stats()[0], [model.predict(model.complete(heldout)) for model in models]
