@@ -47,7 +47,7 @@ class MinRisk(Trainer):
     BLEU (T is in the paper's units), t times about the rate / N for a rate such as WER; so one range fits all.
 
     With held-out lists the point of the path with the best held-out 1-best metric is taken, and cooling stops after
-    `patience` steps without a better one; without them the point with the best dev metric, the last of equals.
+    `patience` steps without a better one; without them the point with the best dev metric, the first of equals.
     Differs from the paper: any metric with a smooth formula; features are scaled inside by their spread; the quench has
     a quadratic penalty, without which theta grows by itself at once and doubling gamma has nothing left to do.
     """
@@ -151,9 +151,9 @@ def _fold_totals(path: _Path, out: Bools) -> list[Floats]:
 
 
 def _best(path: _Path) -> tuple[list[_Step], int]:
-    """All steps, and the number of the best one, the last of equals."""
+    """All steps, and the number of the best one: the first of equals, which is the smoothest."""
     steps = path.walk()
-    return steps, max(range(len(steps)), key=lambda number: (path.goodness(steps[number].record), number))
+    return steps, max(range(len(steps)), key=lambda number: path.goodness(steps[number].record))
 
 
 def _result(steps: list[_Step], chosen: int) -> Result:
