@@ -2,20 +2,33 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+RUNS := $(VENV)/.installed  # what nbest needs
+STAMP := $(VENV)/.developing  # and what its development needs
 EXTRAS ?= dev,arrow  # .ci/run has ray, too
 CASES ?= 1000000  # damaged files of make fuzz
+OLDEST ?= tests/base tests/compute tests/corpus tests/formats tests/metrics tests/objectives tests/optimisers tests/decisions tests/trainers tests/cli/test_commands.py
 # a process more than cores, as some tests wait for others; each takes whole files
 SPREAD := -n $(shell $(PYTHON) -c "import os; print(min((os.cpu_count() or 1) + 1, 4))") --dist loadfile
 
-.PHONY: demo test test-all fuzz lint types script bench clean
+# uv installs in a quarter of pip's time; where it cannot be had, or finds no packages, pip installs
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALL = $(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python $(1) || $(PIP) $(1)
 
-$(STAMP): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(strip $(EXTRAS))]"
-	touch $(STAMP)
+.PHONY: demo test test-all test-oldest fuzz lint types script bench dist docs clean
 
-demo: $(STAMP)
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	-$(PIP) uv
+
+$(RUNS): $(BIN)/python pyproject.toml
+	$(call INSTALL,--editable .)
+	touch $@
+
+$(STAMP): $(BIN)/python pyproject.toml
+	$(call INSTALL,--editable ".[$(strip $(EXTRAS))]")
+	touch $@ $(RUNS)
+
+demo: $(RUNS)
 	$(BIN)/nbest demo
 
 test: $(STAMP)
@@ -23,6 +36,12 @@ test: $(STAMP)
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -m "" $(SPREAD)
+
+# the lowest versions that pyproject.toml allows, in an environment of their own
+test-oldest: $(BIN)/python
+	$(PYTHON) -m venv --clear $(VENV)-oldest
+	$(BIN)/uv pip install --quiet --no-cache --python $(VENV)-oldest/bin/python --resolution lowest-direct --editable ".[dev,arrow]"
+	$(VENV)-oldest/bin/python -m pytest $(SPREAD) $(OLDEST)
 
 fuzz: $(STAMP)
 	$(BIN)/python -m nbest.testing.fuzz --cases $(CASES)
@@ -40,8 +59,25 @@ script:
 	npx --yes --package typescript@7 tsc -p nbest/report/web
 	npx --yes --package @biomejs/biome@2 biome lint --error-on-warnings --skip=lint/correctness/noUnusedVariables nbest/report/web
 
+# wheel and sdist, what is in them, and the wheel in an environment of its own, outside of this folder
+dist: $(BIN)/python
+	rm -rf dist
+	$(BIN)/uv build --quiet --no-cache --out-dir dist || ($(PIP) build && $(BIN)/python -m build --outdir dist)
+	$(BIN)/python .ci/check_dist.py dist
+	$(PYTHON) -m venv --clear $(VENV)-dist
+	$(BIN)/uv pip install --quiet --no-cache --python $(VENV)-dist/bin/python dist/*.whl || $(VENV)-dist/bin/python -m pip install --quiet dist/*.whl
+	cd $(VENV)-dist && bin/nbest demo --quick
+
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
+# the site, in site/index.html: made without network, and a warning is an error
+$(VENV)/.docs: $(BIN)/python pyproject.toml
+	$(call INSTALL,--editable ".[docs]")
+	touch $@
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) build dist nbest-demo.html *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-dist build dist site nbest-demo.html *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME ...]`: run all benchmarks, or those named.
 
-Those that take hours, go on where they stopped and have options are run by themselves: `python -m benchmarks quality
-[OPTION ...]`, `loop-draws [OPTION ...]`.
+Those that have options, take hours or need other hardware are run by themselves: `python -m benchmarks quality
+[OPTION ...]`, `loop-draws [OPTION ...]`, `accelerator [PART ...]`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks import (
+    accelerator,
     alignment,
     boosting,
     choosing,
@@ -72,7 +73,7 @@ BENCHMARKS = {
     "slow-ends": slow_ends.main,
 }
 
-BY_THEMSELVES = {"quality": quality.main, "loop-draws": loop_draws.main}
+BY_THEMSELVES = {"accelerator": accelerator.main, "quality": quality.main, "loop-draws": loop_draws.main}
 
 if sys.argv[1:2] and sys.argv[1] in BY_THEMSELVES:
     BY_THEMSELVES[sys.argv[1]](sys.argv[2:])

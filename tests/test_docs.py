@@ -1,108 +1,89 @@
-"""The examples of README and docs, executed."""
+"""The examples of README and docs, executed: every command and every Python block, or a comment says why not."""
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
-import shlex
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from nbest.cli.main import main
-from nbest.formats import write_forests
-from tests.cli.conftest import sausages, write_lists
+from tests.doc_blocks import ROOT, RUN, Block, blocks_of, hidden_commands, pages, run_page
+from tests.doc_worlds import WORLDS, lists
 
-ROOT = Path(__file__).parent.parent
-
-
-def blocks(name: str, language: str) -> list[str]:
-    """The fenced blocks of one language in a document."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+NOT_RUN = 10  # blocks at most: what needs a cluster, data that nobody may ship, or hours
+NEEDS = {"nbest.Ray(workers": "ray", "pandas": "pandas", "sklearn": "sklearn", "train translator": "sacremoses"}
+SLOW: set[str] = set()
 
 
 @pytest.fixture(autouse=True)
-def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files that the examples name."""
-    write_lists(tmp_path, "dev", 60, seed=1)
-    write_lists(tmp_path, "test", 60, seed=2)
-    (tmp_path / "test.first").rename(tmp_path / "first.txt")
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.environ["PATH"])  # put back afterwards: worlds may add to it
 
 
-def run_commands(name: str, capfd: pytest.CaptureFixture[str]) -> int:
-    """Run every command of a document; how many there are."""
-    ran = 0
-    for line in "".join(blocks(name, "bash")).splitlines():
-        words = shlex.split(line)
-        assert words[0] == "nbest"
-        target = words[words.index(">") + 1] if ">" in words else None
-        capfd.readouterr()
-        assert main(words[1 : words.index(">") if target else None]) == 0, capfd.readouterr().err
-        out = capfd.readouterr().out
-        if target:
-            Path(target).write_text(out)
-        ran += 1
-    return ran
+def _marked(page: str) -> object:
+    return pytest.param(page, marks=pytest.mark.slow if page in SLOW else ())
 
 
-def test_commands_of_the_readme(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run_commands("README.md", capfd) >= 6
-
-
-def test_commands_on_forests(capfd: pytest.CaptureFixture[str]) -> None:
-    for name, seed in (("lattices", 1), ("test-lattices", 2)):
-        forests = sausages(seed)
-        said = (np.diff(forests.symbol_offsets) > 1).astype(float)
-        forests = replace(forests, feature_names=("acoustic", "lm", "x1"), own_weights={"acoustic": 1.0})
-        write_forests(forests.with_features(["words"], said), name, "slf")
-    Path("dev.ref").write_text("".join(f"{refs[0]}\n" for refs in sausages(1).references or ()))
-    assert run_commands("docs/forests.md", capfd) >= 4
-
-
-def test_commands_of_reports(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run_commands("docs/report.md", capfd) >= 4
-    assert Path("report.html").is_file()
-    assert Path("compared.html").is_file()
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "README.md",
-        "docs/converter.md",
-        "docs/extending.md",
-        "docs/features.md",
-        "docs/forests.md",
-        "docs/low-dimensional.md",
-        "docs/loop.md",
-        "docs/passes.md",
-        "docs/parser.md",
-        "docs/report.md",
-        "docs/reproduce.md",
-        "docs/runs.md",
-        "docs/scale.md",
-        "docs/tagger.md",
-        "docs/translator.md",
-    ],
-)
+@pytest.mark.parametrize("page", [_marked(page) for page in WORLDS])
 @pytest.mark.filterwarnings("ignore:::ray")
-def test_python_examples(name: str, tmp_path: Path) -> None:
-    found = blocks(name, "python")
-    assert found
-    if any("nbest.Ray" in block for block in found):
-        pytest.importorskip("ray", reason="needs the extra ray: pip install 'nbest[ray]'")
-    for block in found:
-        (tmp_path / "example.py").write_text(block)
-        runpy.run_path("example.py")
+def test_page(page: str, capfd: pytest.CaptureFixture[str]) -> None:
+    text = "".join(block.text for block in blocks_of(page) if block.runs)
+    for part, package in NEEDS.items():
+        if part in text:
+            pytest.importorskip(package, reason=f"an example of {page} needs {package}")
+    WORLDS[page]()
+    run_page(page, capfd)
+
+
+def test_every_page_is_run() -> None:
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    run_elsewhere = set(re.findall(r'run_page\("(docs/[^"]+)"', tests))
+    assert not run_elsewhere & set(WORLDS), "run once is enough"
+    with_blocks = {page for page in pages() if any(block.runs for block in blocks_of(page))}
+    assert with_blocks == run_elsewhere | set(WORLDS)
+
+
+def test_what_is_not_run_says_why_and_is_little() -> None:
+    marked = [block for page in pages() for block in blocks_of(page) if block.reason is not None]
+    assert len(marked) <= NOT_RUN, [(block.page, block.line, block.reason) for block in marked]
+    for block in marked:
+        assert block.language in RUN, (block.page, block.line)
+        assert len(block.reason or "") > 10, (block.page, block.line)
+
+
+def test_no_command_hides() -> None:
+    for page in pages():
+        assert not hidden_commands(page), f"{page}: a command in a block that is not said to be bash"
+
+
+def test_a_broken_block_fails(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.md"
+    monkeypatch.setattr("tests.doc_blocks.ROOT", tmp_path)
+    page.write_text("```bash\nnbest inspect missing.nbest\n```\n")
+    with pytest.raises(AssertionError, match=r"missing\.nbest"):
+        run_page("page.md", capfd)
+    page.write_text("```python\nassert 1 == 2\n```\n")
+    with pytest.raises(AssertionError) as failed:
+        run_page("page.md", capfd)
+    assert failed.value.__notes__ == ["page.md:1"]
+    page.write_text("```bash\nrm -r everything\n```\n")
+    with pytest.raises(AssertionError, match="only nbest"):
+        run_page("page.md", capfd)
+    page.write_text("text\n\n    nbest tune dev\n\n```\nmake demo\n```\n")
+    assert len(hidden_commands("page.md")) == 2
+    page.write_text("<!-- not run: needs a cluster -->\n```bash\nnbest tune dev --engine ray\n```\n")
+    assert blocks_of("page.md") == [Block("page.md", 2, "bash", "nbest tune dev --engine ray\n", "needs a cluster")]
 
 
 def test_the_example_of_the_package(tmp_path: Path) -> None:
     import nbest
 
+    lists()
     lines = [line[4:] for line in (nbest.__doc__ or "").splitlines() if line.startswith("    ")]
     assert len(lines) >= 4
     (tmp_path / "example.py").write_text("\n".join(["import nbest", *lines, ""]))
@@ -112,9 +93,21 @@ def test_the_example_of_the_package(tmp_path: Path) -> None:
 
 def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 150
+    assert len(text.splitlines()) < 150
     for link in re.findall(r"\]\(([^)#]+)\)", text):
         assert (ROOT / link).exists(), link
+
+
+def test_the_readme_has_the_words_that_people_search_for() -> None:
+    text = re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8").lower())
+    words = ("n-best rescoring", "shallow-fusion weights", "lm weight", "best-of-n", "reranking", "mert", "mbr", "qe")
+    for word in words:
+        assert word in text, word
+
+
+def test_the_two_commands_come_first() -> None:
+    first = blocks_of("README.md")[0]
+    assert [line.split()[:2] for line in first.text.splitlines()] == [["make", "demo"], ["make", "test"]]
 
 
 def test_every_name_of_a_family_is_in_the_docs() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import random
-import runpy
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 
 from nbest.cli.main import main
 from tests.cli.conftest import write_lists
-from tests.test_docs import blocks, run_commands
+from tests.doc_blocks import run_page
 
 WORDS = ["the", "small", "old", "house", "car", "man", "ran", "saw", "twenty", "colour", "centre", "day", "mister"]
 
@@ -22,15 +21,6 @@ WORDS = ["the", "small", "old", "house", "car", "man", "ran", "saw", "twenty", "
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run_examples(name: str) -> int:
-    """Run the Python examples of a document; how many there are."""
-    found = blocks(name, "python")
-    for block in found:
-        Path("example.py").write_text(block)
-        runpy.run_path("example.py")
-    return len(found)
 
 
 def table(path: str, rows: Iterable[dict[str, Any]]) -> None:
@@ -49,10 +39,10 @@ def scored(capfd: pytest.CaptureFixture[str], *words: str) -> list[float]:
     return [row["score"] for row in json.loads(capfd.readouterr().out)]
 
 
-def test_python(tmp_path: Path) -> None:
+def test_python(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas")
     write_lists(tmp_path, "dev", 40, seed=1)
-    assert run_examples("docs/python.md") >= 6
+    assert run_page("docs/python.md", capfd) >= 6
 
 
 def test_speech(capfd: pytest.CaptureFixture[str]) -> None:
@@ -60,9 +50,8 @@ def test_speech(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("whisper_normalizer", reason="needs the extra asr: pip install 'nbest[asr]'")
     for name, seed in (("dev", 1), ("test", 2)):
         _speech(name, random.Random(seed))
-    assert run_examples("docs/speech.md") == 1
+    assert run_page("docs/speech.md", capfd) >= 5
     assert Path("dev.texts.csv").read_text().startswith("id,text\n")
-    assert run_commands("docs/speech.md", capfd) >= 8
     first, tuned = scored(
         capfd, "first.tsv", "out.tsv", "--refs", "test.tsv", "--metric", "wer", "--normalize", "whisper"
     )
@@ -120,7 +109,7 @@ def test_quality_estimation(capfd: pytest.CaptureFixture[str]) -> None:
     Path("test.ref").write_text("".join(f"{i}\t{rows[4 * i]['text']}\n" for i in range(60)))
     for name in ("kiwi", "tuned"):
         table(f"{name}.comet.csv", ({"id": i, "comet": 0.8 + 0.05 * rng.gauss(0, 1)} for i in range(60)))
-    assert run_commands("docs/quality-estimation.md", capfd) >= 12
+    assert run_page("docs/quality-estimation.md", capfd) >= 5
     chosen = [json.loads(line) for line in Path("mbr.jsonl").read_text().splitlines()]
     worth = {(str(row["id"]), row["index"]): (row["mqm"], row["doc"]) for row in rows}
     assert [(row["gain"], row["group"]) for row in chosen] == [worth[row["id"], row["index"]] for row in chosen]
@@ -148,8 +137,7 @@ def test_best_of_n(capfd: pytest.CaptureFixture[str]) -> None:
     Path("batch.jsonl").write_text("".join(json.dumps(line) + "\n" for line in batch))
     Path("verifier.jsonl").write_text("".join(json.dumps(line) + "\n" for line in scores))
     Path("gold.tsv").write_text("".join(gold))
-    assert run_commands("docs/best-of-n.md", capfd) >= 11
-    assert run_examples("docs/best-of-n.md") == 1
+    assert run_page("docs/best-of-n.md", capfd) >= 8
     given = ("--refs", "gold.tsv", "--metric", "exact", "--answer", "boxed")
     first, tuned, votes = scored(capfd, "first.tsv", "chosen.tsv", "majority.tsv", *given)
     assert min(tuned, votes) > first

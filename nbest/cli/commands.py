@@ -53,6 +53,27 @@ class Helped(TyperCommand):
                 each.help = f"{each.help} Of plug-ins: {', '.join(names)}."  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Also the options that are passed on to the method, metric and decision given."""
+        items: list[Any] = [*super().shell_complete(ctx, incomplete)]
+        if self.context_settings.get("ignore_unknown_options") and incomplete.startswith("-"):
+            from nbest.cli.completion import further_options
+
+            given = {each.name: ctx.params.get(each.name) or each.default for each in self.params}
+            known = {item.value for item in items} | {flag for each in self.params for flag in each.opts}
+            more = [name for name in further_options(given, _FAMILIES) if name.startswith(incomplete)]
+            items += [_Item(name) for name in more if name not in known]
+        return items
+
+
+class _Item:
+    """A completion, as the shells' scripts read it."""
+
+    type, help = "plain", None
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+
 
 class Further:
     """Commands that pass further options on to a trainer, a metric or a decision."""
@@ -93,7 +114,7 @@ def function_of(
     """A function with these parameters, as typer reads it; `run` gets what was given."""
 
     def command(**given: Any) -> None:
-        if all(given.get(name) is None for name in ("threads", "engine", "workers")):
+        if all(given.get(name) is None for name in ("threads", "engine", "workers", "device")):
             run(given)
             return
         from nbest.cli.engines import working
@@ -131,13 +152,26 @@ def _option(each: Parameter) -> inspect.Parameter:
     flags = flags_of(each)
     limits: dict[str, Any] = {"min": each.rule.least, "max": each.rule.most}
     if flags[0].startswith("-"):
-        how = typer.Option(*flags, help=each.help, **limits)
+        how = typer.Option(*flags, help=each.help, autocompletion=_completer(each.name), **limits)
     else:
         how = typer.Argument(help=each.help, **limits)
     default = inspect.Parameter.empty if each.default is MISSING else each.default
     return inspect.Parameter(
         each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[each.hint, how]
     )
+
+
+def _completer(name: str) -> Callable[[str], list[str]] | None:
+    """What the shell offers for an option that names one of a family."""
+    if name not in _FAMILIES:
+        return None
+
+    def offer(incomplete: str) -> list[str]:
+        from nbest.cli.completion import offering
+
+        return offering(_FAMILIES[name])(incomplete)
+
+    return offer
 
 
 LISTS = "Candidate lists, any known format; several are merged; - is stdin."
@@ -229,6 +263,9 @@ class EngineOption(ThreadsOption):
     )
     workers: int | None = parameter(
         None, "With --engine: how many (default: all it has room for); --threads are those of each.", least=1
+    )
+    device: str | None = parameter(
+        None, "Accelerator for passes over lists: cuda, cuda:1; needs the extra gpu, see docs/accelerator.md."
     )
 
 

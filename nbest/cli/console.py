@@ -139,20 +139,27 @@ class _Bar:
 @cache
 def _announce_compilation() -> None:
     """Say once when Numba has to compile a kernel, so that a first run never looks like a hang."""
+    from nbest.compute.plain import HAS_NUMBA
+
+    if not HAS_NUMBA:
+        return
     from numba.core import event
 
     class Listener(event.Listener):
-        said = False
-
         def on_start(self, happened: Any) -> None:
-            if not Listener.said:
-                Listener.said = True
-                print(f"compiling kernels, {_how_often()} ...", file=sys.stderr, flush=True)
+            say_compiling(quiet=False)
 
         def on_end(self, happened: Any) -> None:
             pass
 
     event.register("numba:compile", Listener())
+
+
+@cache
+def say_compiling(*, quiet: bool) -> None:
+    """Say once that kernels are compiled."""
+    if not quiet:
+        print(f"compiling kernels, {_how_often()} ...", file=sys.stderr, flush=True)
 
 
 def _how_often() -> str:

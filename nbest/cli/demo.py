@@ -17,7 +17,11 @@ class Demo(c.ThreadsOption, c.Quiet, c.AsJson):
     [bold]Example[/bold]
 
       nbest demo
+
+      nbest demo --quick
     """
+
+    quick: bool = parameter(False, "The default method alone, on half of the lists; a report only where -o names one.")
 
     output: str | None = parameter(
         None, f"Where to write the report, a web page (default {REPORT}; with --json none).", flags=("--output", "-o")

@@ -1,9 +1,9 @@
-"""Who runs the passes of a command: `--engine`, `--workers` and `--threads`."""
+"""Who runs the passes of a command, and on what: `--engine`, `--workers`, `--threads` and `--device`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Any
 
 from nbest.base.ending import cleaning_up
@@ -14,7 +14,22 @@ from nbest.compute.executors import EXECUTORS, Executor, executor_of, using
 
 @contextmanager
 def working(given: dict[str, Any]) -> Iterator[None]:
-    """The executor that options ask for, while a command runs; with an engine, threads are those of each worker."""
+    """The device and the executor that options ask for, while a command runs."""
+    with _on(given.get("device")), _run_by(given):
+        yield
+
+
+def _on(device: str | None) -> AbstractContextManager[None]:
+    if device is None:
+        return nullcontext()
+    from nbest.objectives.backends import computing_on
+
+    return computing_on(device)
+
+
+@contextmanager
+def _run_by(given: dict[str, Any]) -> Iterator[None]:
+    """With an engine, threads are those of each worker."""
     engine, workers = given.get("engine"), given.get("workers")
     if engine is None:
         if workers is not None:

@@ -33,6 +33,12 @@ class Inspect(c.References, c.MetricOptions, c.AnswerOption, c.ScoresFile, c.For
 
     def run(self) -> None:
         """Look, print."""
+        from nbest.cli.beside import compiling
         from nbest.cli.inspecting import run
 
-        run(self)
+        with compiling(*self._kernels(), quiet=self.quiet):
+            run(self)
+
+    def _kernels(self) -> tuple[str, ...]:
+        """Kernels that are compiled while the lists are read."""
+        return () if self.metric is None else ("words", "ngrams") if self.metric == "bleu" else ("words",)

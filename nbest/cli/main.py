@@ -15,7 +15,8 @@ import typer
 
 from nbest.base.ending import raising
 from nbest.base.registry import Registry
-from nbest.cli.commands import add_to, group
+from nbest.cli.commands import group
+from nbest.cli.grouping import Grouped
 from nbest.cli.streams import complain, foreseen, give_up_output, make_ready, warning_of_files
 
 _HELP = """Learn to pick the best of n: tune and rerank candidate lists by the metric that matters.
@@ -53,9 +54,22 @@ COMMANDS: Registry[Any] = Registry(
 )
 """Commands by name: dataclasses of their options, or applications with commands of their own."""
 
-app = group("nbest", _HELP)
-for _name, _command in COMMANDS.items():
-    add_to(app, _name, _command)
+GROUPS = {
+    "Tune and choose": ("demo", "inspect", "tune", "rerank", "calibrate"),
+    "Measure and look": ("score", "compare", "report"),
+    "Lists and features": ("convert", "features"),
+    "Systems and the outer loop": ("train", "decode", "loop"),
+    "Research": ("study", "reproduce"),
+    "Set-up": ("warmup",),
+}
+"""Commands as --help lists them."""
+
+
+class _Commands(Grouped):
+    registry, groups = COMMANDS, GROUPS
+
+
+app = group("nbest", _HELP, _Commands)
 
 
 def _version(asked: bool) -> None:

@@ -89,6 +89,8 @@ class Tune(
 
     def run(self) -> None:
         """Tune, write the model, say what was reached."""
+        from nbest.cli.beside import compiling
         from nbest.cli.tuning import run
 
-        run(self)
+        with compiling("words", "ngrams", "first pass", "second pass", "consensus", quiet=self.quiet):
+            run(self)

@@ -26,6 +26,7 @@ from nbest.corpus import NBest, Texts
 from nbest.features import FEATURES
 from nbest.forests.derivations import forests_of
 from nbest.formats.conllu import Sentence, sentence_of, write_conllu
+from nbest.formats.lists import plainly
 from nbest.metrics import METRICS
 from nbest.trainers import TRAINERS
 
@@ -226,6 +227,7 @@ def run_group(name: str) -> list[str]:
     """Run the commands of a group here and in this folder; those that failed."""
     from nbest.cli.main import main
 
+    plainly.thrifty = False
     failed = []
     for step in GROUPS[name]():
         with open("shown", "w", encoding="utf-8") as shown, redirect_stdout(shown):

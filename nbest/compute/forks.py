@@ -14,8 +14,8 @@ import pickle
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from io import StringIO
 from selectors import EVENT_READ, DefaultSelector
 from signal import SIGKILL
@@ -23,6 +23,7 @@ from typing import Any, NoReturn, TypeVar
 
 from nbest.compute import parallel
 from nbest.compute.executors import Serial, Threads, current
+from nbest.compute.plain import HAS_NUMBA
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -61,6 +62,36 @@ def apart(
     return parallel.each(one, items, workers)
 
 
+@contextmanager
+def meanwhile(jobs: Sequence[Callable[[], Any]]) -> Iterator[None]:
+    """Do jobs in other processes, as many as there are threads, while the caller goes on; with it they end.
+
+    For what jobs leave on disk: nothing comes back, errors neither. Where no process can be forked nothing is done.
+    """
+    workers = min(parallel.thread_count(None), len(jobs))
+    if parallel.thread_count(None) < 2 or not can_fork() or len(jobs) > _PIPE:
+        yield
+        return
+    todo = _queue(len(jobs))
+
+    def answers() -> Iterator[bytes]:
+        for place in _places(todo):
+            with suppress(Exception):
+                jobs[place]()
+            yield b""
+
+    children: list[_Child] = []
+    try:
+        with suppress(OSError):
+            for _ in range(workers):
+                children.append(_Child(answers))
+        yield
+    finally:
+        os.close(todo)
+        for child in children:
+            child.kill()
+
+
 def can_fork() -> bool:
     """Whether passes run on threads of this process, and no other thread can hold a lock that a copy would wait for.
 
@@ -68,7 +99,20 @@ def can_fork() -> bool:
     """
     here, ours = threading.current_thread(), type(current()) in (Threads, Serial)
     alone = all(thread.daemon for thread in threading.enumerate() if thread is not here)
-    return sys.platform == "linux" and ours and alone and here is threading.main_thread()
+    return HAS_NUMBA and sys.platform == "linux" and ours and alone and here is threading.main_thread()
+
+
+def _queue(size: int) -> int:
+    """A pipe with the numbers from 0 on, which processes take one by one."""
+    todo, end = os.pipe()
+    os.write(end, b"".join(place.to_bytes(_PLACE, "big") for place in range(size)))
+    os.close(end)
+    return todo
+
+
+def _places(todo: int) -> Iterator[int]:
+    while place := os.read(todo, _PLACE):
+        yield int.from_bytes(place, "big")
 
 
 class _Flock:
@@ -82,9 +126,7 @@ class _Flock:
         self.running: dict[int, _Child] = {}  # by pipe
 
     def run(self) -> list[Any]:
-        self.todo, end = os.pipe()
-        os.write(end, b"".join(place.to_bytes(_PLACE, "big") for place in range(len(self.items))))
-        os.close(end)
+        self.todo = _queue(len(self.items))
         try:
             with DefaultSelector() as self.selector:
                 with suppress(OSError):  # no more processes, or no memory for them: those that there are do it
@@ -92,7 +134,7 @@ class _Flock:
                         child = _Child(self._answers)
                         self.running[child.pipe] = child
                         self.selector.register(child.pipe, EVENT_READ)
-                for place in self._places():
+                for place in _places(self.todo):
                     self._take(place, self.function(self.items[place]))
                     self._listen(0.0)
                 while self.running:
@@ -105,13 +147,9 @@ class _Flock:
             for child in self.running.values():
                 child.kill()
 
-    def _places(self) -> Iterator[int]:
-        while place := os.read(self.todo, _PLACE):
-            yield int.from_bytes(place, "big")
-
     def _answers(self) -> Iterator[bytes]:
         """What a child has to say: of each item that it takes its place, result, exception and warnings."""
-        for place in self._places():
+        for place in _places(self.todo):
             result, error = None, None
             with warnings.catch_warnings(record=True) as caught:
                 try:

@@ -1,16 +1,21 @@
-"""Arrays that grow and tables of hashes, for use inside kernels. Loops compile seconds faster than slices do."""
+"""Arrays that grow and tables of hashes, for use inside kernels.
+
+Loops, as everywhere in kernels: assigning an array to a slice compiles seconds longer, since the message about shapes
+that do not fit is compiled as well.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from nbest.compute.compilation import kernel
+from nbest.compute.intrinsics import new
 
 
 @kernel
 def longer(array, size):
     """The same values with room for `size` of them."""
-    out = np.empty(size, array.dtype)
+    out = new(size, array.dtype)
     for i in range(len(array)):
         out[i] = array[i]
     return out
@@ -38,14 +43,16 @@ def room(array, need):
     if need <= len(array):
         return array
     grown = np.zeros(2 * need, array.dtype)
-    grown[: len(array)] = array
+    for i in range(len(array)):
+        grown[i] = array[i]
     return grown
 
 
 @kernel
 def numbered_slots(hashes, size):
     """[size] numbers of entries with these 64-bit hashes by open addressing, -1 where free; a power of two."""
-    table = np.full(size, -1, np.int32)
+    table = new(size, np.int32)
+    table[:] = -1
     for number in range(len(hashes)):
         slot = hashes[number] & np.uint64(size - 1)
         while table[slot] >= 0:

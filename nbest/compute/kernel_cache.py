@@ -6,12 +6,15 @@ damaged, missing or cannot be written costs a compilation and nothing else.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import pickle
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
@@ -189,17 +192,40 @@ class KernelCache(caching.FunctionCache):
 
     def compiled(self, sig: Any) -> Any:
         """The kernel for a signature: loaded, or compiled while no other process compiles it."""
-        with global_compiler_lock:  # so that only the thread that has the turn gives it back
+        with global_compiler_lock, _uncollected():  # so that only the thread that has the turn gives it back
             try:
                 return type(self._kernel).compile(self._kernel, sig)
             finally:
                 self._turn.give_back()
+
+    def any_kept(self) -> bool:
+        """Whether there is machine code on disk, of any signature, for the kernel as it is now."""
+        return bool(self._cache_file._load_index())
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
         except OSError:  # a full disk: not kept
             self.disable()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without looking for garbage: what the compiler makes is looked through again and again, a tenth of its time."""
+    if not gc.isenabled():  # a kernel that a kernel calls
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def is_kept(kernel: Any) -> bool:
+    """Whether some machine code of a kernel is on disk, so that it was compiled here before."""
+    cache = getattr(kernel, "_cache", None)  # a plain function where Numba is switched off
+    return isinstance(cache, KernelCache) and cache.any_kept()
 
 
 def keep(kernel: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -40,15 +40,23 @@ class Container:
     and what the copy is made of is checked and read-only as in any other.
     """
 
-    said: ClassVar[Said]
     features: Floats
     feature_names: tuple[str, ...]
-    sparse_names: tuple[str, ...]
     ids: tuple[str, ...]
     references: tuple[tuple[str, ...], ...] | None
     sources: tuple[str, ...] | None
     groups: tuple[str, ...] | None
     metric: Metric | None
+
+    @property
+    def said(self) -> Said:
+        """How messages call the parts."""
+        raise NotImplementedError
+
+    @property
+    def sparse_names(self) -> tuple[str, ...]:
+        """D' names of sparse features."""
+        raise NotImplementedError
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from nbest.corpus.nbest import Origin
 
 if TYPE_CHECKING:
     from nbest.corpus.layout import Layout, Structure
+
+_SAID = Said(many="forests", one="forest", choices="derivations", texts="strings", row="edge", larger="larger")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,15 +34,6 @@ class Forests(Container):
     tail number -1 - s (by position). Lattices have edges of one tail, n-best lists edges of none.
     Checked once at construction; arrays are read-only.
     """
-
-    said: ClassVar[Said] = Said(
-        many="forests", one="forest", choices="derivations", texts="strings", row="edge", larger="larger"
-    )
-    whole: ClassVar[bool] = False  # a row of features is an edge, a part of many derivations
-    texts: ClassVar[None] = None
-    sparse: ClassVar[None] = None
-    sparse_names: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]  # none
-    recipes: ClassVar[tuple[Mapping[str, Any], ...]] = ()
 
     node_offsets: Ints  # [N+1]: nodes of forest i
     edge_offsets: Ints  # [V+1]: edges into node v
@@ -60,6 +53,34 @@ class Forests(Container):
     own_weights: Mapping[str, float] = field(default_factory=dict)  # of the system that made them, if the file tells
     origins: Mapping[str, Origin] = field(default_factory=dict)
     absent_is_zero: bool = False  # a feature that is not among the names is 0 on all edges: so says the file's format
+
+    @property
+    def said(self) -> Said:
+        """How messages call the parts of forests."""
+        return _SAID
+
+    @property
+    def whole(self) -> bool:
+        """A row of features is an edge, a part of many derivations."""
+        return False
+
+    @property
+    def texts(self) -> None:
+        """Edges are no texts."""
+
+    @property
+    def sparse(self) -> None:
+        """Forests have dense features only."""
+
+    @property
+    def sparse_names(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    @property
+    def recipes(self) -> tuple[Mapping[str, Any], ...]:
+        """None: no columns are added."""
+        return ()
 
     def __post_init__(self) -> None:
         self.freeze(node_offsets=np.int64, edge_offsets=np.int64, tail_offsets=np.int64, tails=np.int32, features=None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -53,6 +53,10 @@ class _CheckedNames(tuple[str, ...]):
     beside: tuple[str, ...]
 
 
+_SAID = Said(many="lists", one="list", choices="hypotheses", texts="hypotheses", row="hypothesis", larger="longer")
+_NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class NBest(Container):
     """N segments with H hypotheses in all, D dense features and M statistics of a metric.
@@ -65,13 +69,6 @@ class NBest(Container):
     (a document, a speaker) stay together when a corpus is split. `positions` says where each hypothesis stood in the
     file it was read from, when reading had to group them by segment.
     """
-
-    said: ClassVar[Said] = Said(
-        many="lists", one="list", choices="hypotheses", texts="hypotheses", row="hypothesis", larger="longer"
-    )
-    whole: ClassVar[bool] = True  # a row of features is a whole hypothesis
-    own_weights: ClassVar[Mapping[str, float]] = MappingProxyType({})  # not told by files of lists
-    absent_is_zero: ClassVar[bool] = False
 
     offsets: Ints  # [N+1]: hypotheses of segment i are offsets[i]:offsets[i+1]
     features: Floats  # [H, D]
@@ -92,6 +89,26 @@ class NBest(Container):
     positions: Ints | None = None  # [H]
     origins: Mapping[str, Origin] = field(default_factory=dict)
     recipes: tuple[Mapping[str, Any], ...] = ()  # of the columns that were added (nbest.features), in their order
+
+    @property
+    def said(self) -> Said:
+        """How messages call the parts of lists."""
+        return _SAID
+
+    @property
+    def whole(self) -> bool:
+        """A row of features is a whole hypothesis."""
+        return True
+
+    @property
+    def own_weights(self) -> Mapping[str, float]:
+        """None: files of lists do not tell them."""
+        return _NO_WEIGHTS
+
+    @property
+    def absent_is_zero(self) -> bool:
+        """A feature that is not among the names is not there."""
+        return False
 
     def __post_init__(self) -> None:
         self.freeze(offsets=np.int64, features=None, stats=np.float64, gains=np.float64, positions=np.int64)
@@ -203,6 +220,12 @@ class NBest(Container):
     def oracle(self) -> Ints:
         """[N] the hypothesis with the smallest loss of each segment alone, ties to the first; -1 if a list is empty."""
         return segments.argmax(-self.losses(), self.offsets)
+
+    def texts_of(self, choice: Ints) -> list[str]:
+        """The texts of chosen hypotheses, by their flat indices; "" for -1, where a list is empty."""
+        if self.texts is None:
+            raise CapabilityError("these lists carry no texts")
+        return [self.texts[h] if h >= 0 else "" for h in np.asarray(choice).tolist()]
 
     def losses(self) -> Floats:
         """[H] loss of each hypothesis alone, by the metric; smaller is better."""

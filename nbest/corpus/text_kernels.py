@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
 from nbest.base.types import Ints
 from nbest.compute.compilation import kernel
-from nbest.compute.growing import longer, numbered_slots
+from nbest.compute.growing import numbered_slots
+from nbest.compute.intrinsics import new
 from nbest.compute.row_tables import EMPTY, slot_of
 
 _FNV, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+A = TypeVar("A", bound=npt.NDArray[Any])
 
 
 @kernel
@@ -20,13 +24,13 @@ def compact(buffer, starts, ends):
     total = 0
     for h in range(len(starts)):
         total += ends[h] - starts[h]
-    out = np.empty(total, np.uint8)
-    new_starts = np.empty(len(starts), np.int64)
-    new_ends = np.empty(len(starts), np.int64)
+    out = new(total, np.uint8)
+    new_starts, new_ends = new(len(starts), np.int64), new(len(starts), np.int64)
     at = 0
     for h in range(len(starts)):
         size = ends[h] - starts[h]
-        out[at : at + size] = buffer[starts[h] : ends[h]]
+        for k in range(size):
+            out[at + k] = buffer[starts[h] + k]
         new_starts[h] = at
         at += size
         new_ends[h] = at
@@ -80,11 +84,16 @@ def distinct_words(
         if text == len(starts):
             break
         if total == len(ids):
-            ids = longer(ids, 2 * total)
+            ids = _twice(ids)
         if count == len(hashes):
-            hashes, first, last = longer(hashes, 2 * count), longer(first, 2 * count), longer(last, 2 * count)
+            hashes, first, last = _twice(hashes), _twice(first), _twice(last)
             table = numbered_slots(hashes[:count], 2 * len(table))
     return offsets, ids[:total].copy(), first[:count].copy(), last[:count].copy()
+
+
+def _twice(array: A) -> A:
+    """The same values with room for as many more; no kernel, which would be compiled for each kind of values."""
+    return np.concatenate([array, np.empty_like(array)])  # type: ignore[return-value]
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from nbest.base.types import Ints
 
 _SPARE = 1 << 16  # bytes that may be copied for nothing
 Bytes = npt.NDArray[np.uint8]
+A = TypeVar("A", bound=npt.NDArray[Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +74,11 @@ class Texts:
         """The same texts in a buffer that holds nothing else."""
         from nbest.corpus.text_kernels import compact
 
-        buffer, starts, ends = compact(self.buffer, self.starts, self.ends)
-        return Texts(buffer, starts, ends)
+        return Texts(*compact(*self.for_kernels()))
+
+    def for_kernels(self) -> tuple[Bytes, Ints, Ints]:
+        """Buffer, starts and ends in one kind of arrays, read-only ones, or kernels would be compiled for several."""
+        return _read_only(self.buffer), _read_only(self.starts), _read_only(self.ends)
 
     @property
     def scattered(self) -> bool:
@@ -87,6 +91,12 @@ class Texts:
         seen: dict[bytes, int] = {}
         whole, bounds = self.buffer.data, zip(self.starts.tolist(), self.ends.tolist(), strict=True)
         return np.array([seen.setdefault(bytes(whole[low:high]), len(seen)) for low, high in bounds], np.int64)
+
+
+def _read_only(array: A) -> A:
+    same: A = np.ascontiguousarray(array).view()  # type: ignore[assignment]
+    same.flags.writeable = False
+    return same
 
 
 def as_kept(text: str) -> str:

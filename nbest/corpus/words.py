@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ def intern(*parts: Texts) -> tuple[list[Words], list[str]]:
     from nbest.corpus.text_kernels import distinct_words
 
     joined = concatenate(list(parts))
-    offsets, ids, starts, ends = distinct_words(joined.buffer, joined.starts, joined.ends)
+    offsets, ids, starts, ends = distinct_words(*joined.for_kernels())
     vocabulary = list(Texts(joined.buffer, starts, ends))
     return _cut(parts, offsets, ids), vocabulary
 
@@ -74,16 +74,9 @@ def look_up(texts: Texts, index: WordIndex, other: int) -> Words:
 
     most = int(((texts.ends - texts.starts + 1) // 2).sum())
     offsets, ids = np.zeros(len(texts) + 1, np.int64), np.empty(most, np.int32)
-    buffer, starts, ends = (_read_only(array) for array in (texts.buffer, texts.starts, texts.ends))
+    buffer, starts, ends = texts.for_kernels()
     total = numbers_of_words(buffer, (starts, ends), index, other, ids, offsets=offsets)
     return Words(offsets, ids[:total].copy())
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same values in one kind of array, or the kernel would be compiled for several."""
-    array = np.ascontiguousarray(array).view()
-    array.flags.writeable = False
-    return array
 
 
 def join_words(parts: Sequence[Words]) -> Words:
@@ -101,7 +94,7 @@ def characters(*parts: Texts, spaces: bool = False) -> list[Words]:
 
     out = []
     for part in parts:
-        offsets, ids = code_points(part.buffer, part.starts, part.ends, spaces)
+        offsets, ids = code_points(*part.for_kernels(), spaces)
         out.append(Words(offsets, ids))
     return out
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from nbest.corpus import Forests, NBest, Texts, Words
 from nbest.corpus.metric import Metric
 from nbest.decisions.among import among_best
 from nbest.decisions.arguments import check_arguments, checked_gamma, need_model
+from nbest.decisions.expected_lists import expected_matches, list_posteriors
 from nbest.decisions.mbr import check_segments
 from nbest.decisions.shards import stacked
-from nbest.forests.derivations import forests_of
 from nbest.forests.ngrams import ExpectedCounts, expected_counts, expected_counts_of_each
 from nbest.forests.ngrams.completed import clip
 from nbest.forests.ngrams.tokens import retokenised, text_tokens
@@ -126,21 +127,35 @@ class _Expected:
     def __call__(self, shard: tuple[NBest, Forests | None]) -> Floats:
         corpus, forests = shard
         if forests is None:
-            words, evidence = _from_lists(corpus, self.metric)
-            scores = self.model.scores(corpus)
+            words, fill = _list_words(corpus, self.metric), self._fill_from_lists
         else:
             words, evidence = _from_forests(corpus, forests, self.metric)
-            scores = self.model.edge_scores(forests)
-        out = np.empty((corpus.hypotheses, len(self.gammas), 2 + 2 * self.order))
+            fill = partial(self._fill_from_forests, evidence, self.model.edge_scores(forests))
+        out = np.zeros((corpus.hypotheses, len(self.gammas), 2 + 2 * self.order))
         out[:, :, 0] = words.lengths()[:, None]
         out[:, :, 2 + self.order :] = ngrams.ngram_totals(words.lengths(), self.order)[:, None]
+        fill(corpus, words, out)
+        return out
+
+    def _fill_from_lists(self, corpus: NBest, words: Words, out: Floats) -> None:
+        """Expected lengths and clipped matches by the posteriors of the hypotheses."""
+        weights = list_posteriors(self.model.scores(corpus), corpus.offsets, self.gammas)
+        for at, weight in enumerate(weights):
+            expected = segments.sums(words.lengths() * weight, corpus.offsets)
+            out[:, at, 1] = np.repeat(expected, corpus.lengths)
+        matched = np.zeros((*out.shape[:2], self.order))
+        for low, high in _parts(corpus.offsets):
+            expected_matches(words, corpus.offsets[low : high + 1], weights, matched)
+            self.told(high - low)
+        out[:, :, 2 : 2 + self.order] = matched
+
+    def _fill_from_forests(self, evidence: Forests, scores: Floats, corpus: NBest, words: Words, out: Floats) -> None:
         for low, high in _parts(evidence.forest_edges):
             edges = evidence.forest_edges[[low, high]]
             part = evidence if high - low == len(evidence) else evidence.select(np.arange(low, high))
             for at, found in enumerate(self._counts(part, scores[edges[0] : edges[1]])):
                 _fill(out[:, at], corpus.offsets[low : high + 1], words, found)
             self.told(high - low)
-        return out
 
     def _counts(self, part: Forests, scores: Floats) -> list[ExpectedCounts]:
         if len(self.gammas) == 1:
@@ -153,12 +168,10 @@ def _texts(corpus: NBest) -> Texts:
     return corpus.texts
 
 
-def _from_lists(corpus: NBest, metric: BLEU) -> tuple[Words, Forests]:
-    """Tokens of the hypotheses, and the lists as forests with these for words."""
-    (words,), count = tokens(metric.tokenize, *normalised(metric.normalize, _texts(corpus)), lowercase=metric.lowercase)
-    bare = forests_of(replace(corpus, texts=None, metric=None, stats=None))
-    names = tuple(str(number) for number in range(count))  # tokens are only compared
-    return words, replace(bare, symbol_offsets=words.offsets, symbols=words.ids, vocabulary=names)
+def _list_words(corpus: NBest, metric: BLEU) -> Words:
+    """Tokens of the hypotheses."""
+    texts = normalised(metric.normalize, _texts(corpus))
+    return tokens(metric.tokenize, *texts, lowercase=metric.lowercase)[0][0]
 
 
 def _from_forests(corpus: NBest, forests: Forests, metric: BLEU) -> tuple[Words, Forests]:

@@ -62,16 +62,19 @@ def mbr(
     if evidence is not None:
         check_count("'evidence' of mbr", evidence)
     metric = make_metric(gain) if isinstance(gain, str) else gain
-    work = partial(_least_loss, model, metric, gamma, evidence, told=Told(progress))
+    device = _device()
+    work = partial(_least_loss, model, metric, gamma, evidence, device=device, told=Told(progress))
     return among_best("mbr", model, corpus, among, partial(chosen, work))
 
 
 def _least_loss(
-    model: LogLinear, metric: Metric, gamma: float, evidence: int | None, part: NBest, *, told: Told
+    model: LogLinear, metric: Metric, gamma: float, evidence: int | None, part: NBest, *, device: str | None, told: Told
 ) -> Ints:
     assert part.compared is not None
     posterior = voting(part.answers, model.posterior(part, gamma))
-    losses = expected_losses(metric, part.compared, part.offsets, posterior, evidence=evidence, progress=told)
+    losses = expected_losses(
+        metric, part.compared, part.offsets, posterior, evidence=evidence, device=device, progress=told
+    )
     return segments.argmax(-losses, part.offsets)
 
 
@@ -79,8 +82,16 @@ def mbr_of_each(model: LogLinear, corpus: NBest, gammas: Sequence[float], gain: 
     """What `mbr` chooses at each gamma, all hypotheses being references; pairs are measured once."""
     assert corpus.compared is not None
     posteriors = [voting(corpus.answers, model.posterior(corpus, gamma)) for gamma in gammas]
-    losses = expected_losses(gain, corpus.compared, corpus.offsets, np.stack(posteriors, axis=1))
+    device = _device()
+    losses = expected_losses(gain, corpus.compared, corpus.offsets, np.stack(posteriors, axis=1), device=device)
     return [segments.argmax(-column, corpus.offsets) for column in losses.T]
+
+
+def _device() -> str | None:
+    """The device of the current backend, which is imported late: it costs more than a decision."""
+    from nbest.objectives.backends import current_backend
+
+    return current_backend().device
 
 
 def check_segments(decision: str, corpus: NBest, forests: Forests) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import longer
 from nbest.corpus import Forests, NBest, Texts, Words
 from nbest.corpus.contract import Corpus, no_answer
 
@@ -94,9 +95,7 @@ def _read(edge_offsets, edges, tail_offsets, symbol_offsets, symbols):
             symbol = symbols[s]
             if symbol >= 0:
                 if total == len(ids):
-                    grown = np.empty(2 * total, np.int32)
-                    grown[:total] = ids
-                    ids = grown
+                    ids = longer(ids, 2 * total)
                 ids[total] = symbol
                 total += 1
             else:
@@ -127,7 +126,8 @@ def _join(offsets, ids, buffer, starts, ends):
                 out[at] = 32
                 at += 1
             size = ends[ids[i]] - starts[ids[i]]
-            out[at : at + size] = buffer[starts[ids[i]] : ends[ids[i]]]
+            for b in range(size):
+                out[at + b] = buffer[starts[ids[i]] + b]
             at += size
         new_ends[k] = at
     return out[:at], new_starts, new_ends

@@ -20,14 +20,21 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload, register_jitable
-from numba.np.unsafe.ndarray import to_fixed_tuple
 
 from nbest.base.types import Floats
 from nbest.compute.compilation import compiled, kernel
 from nbest.compute.parallel import over_ranges
+from nbest.compute.plain import HAS_NUMBA
 from nbest.corpus.layout import Layout
+
+if HAS_NUMBA:
+    from numba import types
+    from numba.extending import overload, register_jitable
+    from numba.np.unsafe.ndarray import to_fixed_tuple
+else:
+    from nbest.compute.plain import as_it_is as register_jitable  # type: ignore[no-redef]
+    from nbest.compute.plain import no_overload as overload  # type: ignore[assignment]
+    from nbest.compute.plain import to_fixed_tuple  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from nbest.corpus import Forests

@@ -112,7 +112,8 @@ def _pieces(entries, scores, place, room):
 def _order(place, n, order):
     """Stable order of the first n places."""
     if n > 48:
-        order[:n] = np.argsort(place[:n], kind="mergesort")
+        for t, j in enumerate(np.argsort(place[:n], kind="mergesort")):
+            order[t] = j
         return
     for t in range(n):
         j = t - 1

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from nbest.base.types import Ints
 from nbest.compute.compilation import kernel
+from nbest.compute.intrinsics import new
 from nbest.compute.parallel import over_ranges
 from nbest.corpus.words import Words
 
@@ -139,12 +140,17 @@ def _matches(low, high, offsets, texts, known, vocabulary, out):
     for segment in range(low, high):
         if first[segment] < last[segment]:
             most = max(most, ref_offsets[last[segment]] - ref_offsets[first[segment]])
-    unigrams = np.zeros(vocabulary, np.int32)
-    keys = np.empty(1 << table_bits(most * order), np.int64)
-    values = np.empty(len(keys), np.int32)
-    limits = np.zeros(most * order + 1, np.int32)
-    seen = np.zeros(most * order + 1, np.int32)
-    left = np.empty(most * order + 1, np.int32)
+    unigrams = new(vocabulary, np.int32)
+    keys = new(1 << table_bits(most * order), np.int64)
+    values = new(len(keys), np.int32)
+    limits, seen, left = (
+        new(most * order + 1, np.int32),
+        new(most * order + 1, np.int32),
+        new(most * order + 1, np.int32),
+    )
+    unigrams[:] = 0
+    limits[:] = 0
+    seen[:] = 0
     for segment in range(low, high):
         if first[segment] >= last[segment] or offsets[segment] == offsets[segment + 1]:
             continue
@@ -152,12 +158,13 @@ def _matches(low, high, offsets, texts, known, vocabulary, out):
         bits = table_bits((end - begin) * order)
         keys[: 1 << bits] = -1
         trie = ReferenceTrie(unigrams, keys, values, bits, limits)
-        nodes = 0
+        nodes = np.int64(0)  # as what comes back: it is not compiled for a constant, too
         for reference in range(first[segment], last[segment]):
             words = ref_ids[ref_offsets[reference] : ref_offsets[reference + 1]]
             nodes = add_reference(words, order, nodes, trie, seen)
         for h in range(offsets[segment], offsets[segment + 1]):
-            left[: nodes + 1] = limits[: nodes + 1]
+            for node in range(nodes + 1):
+                left[node] = limits[node]
             use_up(hyp_ids[hyp_offsets[h] : hyp_offsets[h + 1]], order, trie, left, out[h])
         limits[: nodes + 1] = 0
         for at in range(begin, end):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,7 @@ def expected_losses(
     posterior: Floats,
     *,
     evidence: int | None = None,
+    device: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Floats:
     """[H] expected loss of each hypothesis, the others (and itself) taken as references with these probabilities.
@@ -29,7 +32,7 @@ def expected_losses(
 
     Of probabilities [H, G], as of several sharpnesses, losses are [H, G]: pairs are measured once for all of them.
     Equal texts are measured once. `evidence` keeps only that many references a segment, those that are most probable
-    (by the first of G).
+    (by the first of G). With a `device` BLEU is measured there; other metrics are not.
     Cost: K * min(K', evidence) measurements for K hypotheses with K' distinct texts; `progress` is told how many
     segments each step finished.
     """
@@ -38,12 +41,17 @@ def expected_losses(
     out = np.zeros(columns.shape)
     batch: list[int] = []
     pairs = 0
+    measure: Callable[..., None] = _measure
+    if device is not None:
+        from nbest.metrics.bleu import BLEU
+
+        measure = partial(_measure_on, device) if isinstance(metric, BLEU) else _measure
     plans = [_plan(numbers, columns, offsets[i], offsets[i + 1], evidence) for i in range(len(offsets) - 1)]
     for i, (rows, _, _, references) in enumerate(plans):
         batch.append(i)
         pairs += len(rows) * len(references)
         if pairs >= _PAIRS or i == len(plans) - 1:
-            _measure(metric, texts, [plans[j] for j in batch], out)
+            measure(metric, texts, [plans[j] for j in batch], out)
             if progress is not None:
                 progress(len(batch))
             batch, pairs = [], 0
@@ -81,6 +89,32 @@ def _measure(metric: Metric, texts: Texts, plans: list[Plan], out: Floats) -> No
         low = rows.min()
         found = [_weights(each) @ block for each in mass[references].T]
         out[low : low + len(inverse)] = np.stack(found, axis=1)[inverse]
+
+
+def _measure_on(device: str, metric: Any, texts: Texts, plans: list[Plan], out: Floats) -> None:
+    """The same for BLEU on a device, list by list."""
+    from nbest.compute.cuda.device import open_device
+    from nbest.compute.cuda.pairs import expected_sentence_losses
+    from nbest.metrics.normalise import normalised
+    from nbest.metrics.tokenise import tokens
+
+    on, every = open_device(device), np.concatenate([rows for rows, _, _, _ in plans])
+    (own,) = normalised(metric.normalize, texts.take(every))
+    (words,), _ = tokens(metric.tokenize, own, lowercase=metric.lowercase)
+    at = 0
+    for rows, inverse, mass, references in plans:
+        if len(rows) == 0:
+            continue
+        offsets = words.offsets[at : at + len(rows) + 1]
+        ids = words.ids[offsets[0] : offsets[-1]]
+        at += len(rows)
+        weights = np.stack([_weights(each) for each in mass[references].T], axis=1)
+        with on.working():
+            found = expected_sentence_losses(
+                on, ids, offsets - offsets[0], references, weights=weights, order=metric.max_ngram_order
+            )
+        low = rows.min()
+        out[low : low + len(inverse)] = found[inverse]
 
 
 def _weights(mass: Floats) -> Floats:

@@ -23,6 +23,7 @@ from nbest.base.errors import CapabilityError, look_up
 from nbest.base.types import Bools, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import kernel
+from nbest.compute.intrinsics import new
 from nbest.corpus.texts import Texts, concatenate
 from nbest.corpus.words import Words, intern
 
@@ -195,13 +196,14 @@ def _cut(words: Words, parts: tuple[Texts, ...]) -> list[Words]:
 @kernel
 def expand(offsets, ids, starts, flat):
     """Put `flat[starts[i]:starts[i + 1]]` in the place of each number i."""
-    out_offsets = np.zeros(len(offsets), np.int64)
+    out_offsets = new(len(offsets), np.int64)
+    out_offsets[:] = 0
     total = 0
     for h in range(len(offsets) - 1):
         for at in range(offsets[h], offsets[h + 1]):
             total += starts[ids[at] + 1] - starts[ids[at]]
         out_offsets[h + 1] = total
-    out = np.empty(total, np.int32)
+    out = new(total, np.int32)
     total = 0
     for at in range(len(ids)):
         for k in range(starts[ids[at]], starts[ids[at] + 1]):

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from nbest.base.errors import CapabilityError
 from nbest.base.registry import Registry
 from nbest.base.types import Floats, Ints
+from nbest.compute import segments
 from nbest.objectives.forest_shard import ForestShard
 from nbest.objectives.shard import Shard
 
@@ -45,11 +48,20 @@ class StatCredit:
 
 
 class Backend(Protocol):
-    """Two passes over a shard of lists (`Shard`) or forests (`ForestShard`), and two products with its features.
+    """Two passes over a shard of lists (`Shard`) or forests (`ForestShard`), for risk and for the likelihood.
 
     Weights are those of scaled features. All arrays that go in and out are NumPy's. `posteriors` and `feature_sum` are
-    the passes of risk and CoBLEU; `scores` and `weighted_sum` those of the likelihood, for lists only.
+    the passes of risk and CoBLEU; `log_likelihood` and `residual_sum` those of the likelihood, for lists only.
     """
+
+    @property
+    def device(self) -> str | None:
+        """The accelerator that also computes what is no objective (mixtures, pairs of hypotheses), if it is one."""
+        ...
+
+    def block(self, corpus: Any) -> int | None:
+        """How many segments of a corpus make a shard; None: as many as everywhere."""
+        ...
 
     def posteriors(self, shard: Any, weights: Floats, gamma: float, pairs: Ints) -> Moments:
         """First pass: p = softmax(gamma * weights . features) of every segment, and the moments of its statistics.
@@ -78,18 +90,27 @@ class Backend(Protocol):
         """What the first pass left: p of every hypothesis [H], or of every edge of the layout of the forests [E']."""
         ...
 
-    def scores(self, shard: Any, weights: Floats) -> Floats:
-        """[H] weights . features."""
+    def log_likelihood(self, shard: Any, weights: Floats) -> float:
+        """Sum over segments of the log probability of `shard.gold`; leaves the residuals in the shard's room.
+
+        The residual of a hypothesis is its p less its p within the gold set: what its features are worth.
+        """
         ...
 
-    def weighted_sum(self, shard: Any, amounts: Floats) -> Floats:
-        """[D + D'] sum over hypotheses of amount [H] * features."""
+    def residual_sum(self, shard: Any) -> Floats:
+        """[D + D'] sum over hypotheses of residual * features."""
         ...
 
 
 @dataclass(frozen=True)
 class NumbaBackend:
     """Kernels on threads; products of the likelihood by BLAS, on features as they are."""
+
+    device: str | None = None
+
+    def block(self, corpus: Any) -> int | None:
+        """See `Backend`."""
+        return None
 
     def posteriors(self, shard: Any, weights: Floats, gamma: float, pairs: Ints) -> Moments:
         """See `Backend`."""
@@ -115,13 +136,19 @@ class NumbaBackend:
         """See `Backend`."""
         return self._laid_out(shard).posterior
 
-    def scores(self, shard: Any, weights: Floats) -> Floats:
+    def log_likelihood(self, shard: Any, weights: Floats) -> float:
         """See `Backend`."""
-        return shard.scores(weights)
+        scores, offsets = shard.scores(weights), shard.offsets
+        golden = np.where(shard.gold, scores, -np.inf)
+        every, best = segments.logsumexp(scores, offsets), segments.logsumexp(golden, offsets)
+        lengths = segments.lengths(offsets)
+        filled = lengths > 0
+        shard.room["residual"] = np.exp(scores - np.repeat(every, lengths)) - np.exp(golden - np.repeat(best, lengths))
+        return float((best[filled] - every[filled]).sum())
 
-    def weighted_sum(self, shard: Any, amounts: Floats) -> Floats:
+    def residual_sum(self, shard: Any) -> Floats:
         """See `Backend`."""
-        return shard.weighted_sum(amounts)
+        return shard.weighted_sum(shard.room["residual"])
 
     def _laid_out(self, shard: Any) -> Blocked | ForestBlocked:
         if "numba" not in shard.room:
@@ -156,6 +183,7 @@ NUMBA = NumbaBackend()
 BACKENDS: Registry[Backend] = Registry(
     "backend",
     {
+        "cuda": "cuda:CUDA",
         "numba": NUMBA,
     },
     group="nbest.backends",
@@ -180,3 +208,15 @@ def computing_with(backend: Backend | str) -> Iterator[Backend]:
         yield chosen
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def computing_on(device: str | None) -> Iterator[None]:
+    """Let all that is done inside compute on a device such as cuda or cuda:1; None: as it was."""
+    if device is None:
+        yield
+        return
+    from nbest.objectives.cuda import backend_of
+
+    with computing_with(backend_of(device)):
+        yield

@@ -51,20 +51,22 @@ SINGLE = 1 << 20  # entries from which features are kept in float32
 
 
 @singledispatch
-def shards_of(corpus: Corpus, scale: Floats, stats: Floats, metric: Metric) -> Sequence[Shard | ForestShard]:
+def shards_of(
+    corpus: Corpus, scale: Floats, stats: Floats, metric: Metric, block: int | None = None
+) -> Sequence[Shard | ForestShard]:
     """The shards of a corpus, with this scale [D + D'] and statistics [rows, M] of the metric that add up over rows.
 
-    Large corpora keep their features in float32.
+    Large corpora keep their features in float32. Shards of lists have `block` segments.
     """
     raise no_answer("shards_of", corpus)
 
 
 @shards_of.register(NBest)
-def _(corpus: NBest, scale: Floats, stats: Floats, metric: Metric) -> list[Shard]:
+def _(corpus: NBest, scale: Floats, stats: Floats, metric: Metric, block: int | None = None) -> list[Shard]:
     losses = row_by_row(metric.losses, stats, corpus.offsets)
-    return list_shards(corpus, scale, losses, single=corpus.features.size > SINGLE)
+    return list_shards(corpus, scale, losses, single=corpus.features.size > SINGLE, block=block)
 
 
 @shards_of.register(Forests)
-def _(corpus: Forests, scale: Floats, stats: Floats, metric: Metric) -> list[ForestShard]:
+def _(corpus: Forests, scale: Floats, stats: Floats, metric: Metric, block: int | None = None) -> list[ForestShard]:
     return forest_shards(corpus, scale, stats, single=corpus.features.size > SINGLE)

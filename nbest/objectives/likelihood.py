@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from nbest.base.types import Floats
-from nbest.compute import segments
 from nbest.objectives.backends import Backend, current_backend
 from nbest.objectives.penalties import Penalty
 from nbest.objectives.shard import Shard
@@ -29,13 +26,7 @@ class Likelihood:
 
     def moments(self, weights: Floats, shard: Shard) -> float:
         """The log-likelihood of this shard; additive over shards."""
-        scores, offsets = self.backend.scores(shard, weights), shard.offsets
-        golden = np.where(shard.gold, scores, -np.inf)
-        every, best = segments.logsumexp(scores, offsets), segments.logsumexp(golden, offsets)
-        lengths = segments.lengths(offsets)
-        filled = lengths > 0
-        shard.room["residual"] = np.exp(scores - np.repeat(every, lengths)) - np.exp(golden - np.repeat(best, lengths))
-        return float((best[filled] - every[filled]).sum())
+        return self.backend.log_likelihood(shard, weights)
 
     def combine(self, moments: float) -> tuple[float, None]:
         """The corpus value; the second pass needs nothing more."""
@@ -43,4 +34,4 @@ class Likelihood:
 
     def gradient(self, weights: Floats, shard: Shard, credit: None) -> Floats:
         """Gradient of this shard's part, from what `moments` left at the same weights."""
-        return self.backend.weighted_sum(shard, shard.room["residual"])
+        return self.backend.residual_sum(shard)

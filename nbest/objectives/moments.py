@@ -16,7 +16,7 @@ from nbest.base.mapped import room
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.compute.compilation import fast_kernel, kernel
-from nbest.compute.intrinsics import fast_exp, fmax
+from nbest.compute.intrinsics import fast_exp, fmax, new
 from nbest.compute.parallel import over_ranges
 from nbest.compute.vectors import add, combine, dot
 from nbest.objectives.backends import Moments, StatCredit
@@ -232,7 +232,7 @@ def _posteriors(low, high, lists, scaled, wanted, left, found):
     means, second, entropy = found
     width = len(weights)
     measures = means.shape[1]
-    room = np.empty(longest)
+    room = new(longest, np.float64)
     for i in range(low, high):
         start, end = offsets[i], offsets[i + 1]
         size = end - start

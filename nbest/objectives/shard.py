@@ -72,9 +72,11 @@ class Shard(HeldShard):
         return np.divide(total, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
 
 
-def list_shards(corpus: NBest, scale: Floats, losses: Floats, *, single: bool = False) -> list[Shard]:
-    """The shards of lists, with this scale [D + D'] and these losses [H]."""
-    parts = corpus.shards()
+def list_shards(
+    corpus: NBest, scale: Floats, losses: Floats, *, single: bool = False, block: int | None = None
+) -> list[Shard]:
+    """The shards of lists, with this scale [D + D'] and these losses [H]; `block` segments each."""
+    parts = corpus.shards(block)
     ends = segments.offsets_of(np.array([part.hypotheses for part in parts]))
     return [Shard(part, scale, losses[a:b], single) for part, a, b in zip(parts, ends[:-1], ends[1:], strict=True)]
 

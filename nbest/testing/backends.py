@@ -19,25 +19,25 @@ from nbest.testing.corpora import snapshot, toy_lists
 from nbest.testing.forests import toy_forests
 
 
-def check_backend(backend: Backend, *, tolerance: float = 1e-9, seed: int = 1) -> None:
+def check_backend(backend: Backend, *, tolerance: float = 1e-9, seed: int = 1, segments: int = 12) -> None:
     """Raise an `AssertionError` that says which part of the contract of `nbest.objectives.backends.Backend` is broken.
 
     Every objective is asked for value and gradient, at several weights, on made-up lists (dense and sparse, some empty
     or of one hypothesis) and forests: the numbers must be those of the Numba backend up to `tolerance`, relative to
     their size, and the same bits when asked again. Shards and weights must not change, two shards not meet, and a
-    shard that was lost must give its gradient as before.
+    shard that was lost must give its gradient as before. There are so many `segments`.
     """
     rng = np.random.default_rng(seed)
-    for make, shards in _cases(seed):
+    for make, shards in _cases(seed, segments):
         width = len(shards[0].scale)
         for size in (0.01, 1.0, 4.0):  # not 0, where expected counts may be exactly at their limits
             _check(backend, make, shards, rng.normal(0.0, size, width), tolerance)
 
 
-def _cases(seed: int) -> Iterator[tuple[Any, list[Any]]]:
+def _cases(seed: int, segments: int) -> Iterator[tuple[Any, list[Any]]]:
     """Objectives, as functions of their backend, and shards."""
     for name, sparse in (("wer", False), ("bleu", True)):
-        lists = toy_lists(seed, noise=0.3, metric=make_metric(name), sparse=sparse, segments_=12)
+        lists = toy_lists(seed, noise=0.3, metric=make_metric(name), sparse=sparse, segments_=segments)
         width = len(lists.feature_names) + len(lists.sparse_names)
         scale = np.linspace(0.5, 2.0, width)
         shards = [Shard(part, scale, part.need_stats()[1].losses(part.need_stats()[0])) for part in lists.shards(5)]

@@ -21,6 +21,7 @@ from nbest.forests.edge_stats import additive
 from nbest.forests.posteriors import filled
 from nbest.model.loglinear import LogLinear
 from nbest.objectives import scales
+from nbest.objectives.backends import current_backend
 from nbest.objectives.forest_shard import ForestShard, shards_of
 from nbest.objectives.shard import Shard
 from nbest.trainers.differing import losses_differ
@@ -108,7 +109,7 @@ class Problem(Generic[C]):
     def shards(self) -> Sequence[Shard | ForestShard]:
         """The shards of the corpus, as objectives see them."""
         corpus, stats = self.additive
-        return shards_of(corpus, self.scale, stats, self.metric)
+        return shards_of(corpus, self.scale, stats, self.metric, current_backend().block(corpus))
 
     def part(self, rows: Ints) -> Problem[C]:
         """The same for these segments only."""

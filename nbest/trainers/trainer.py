@@ -12,6 +12,7 @@ from nbest.base.errors import ParameterError
 from nbest.base.parameters import Parameters, parameter, parameters_of
 from nbest.compute.blas import ONE_BLAS_THREAD
 from nbest.compute.executors import Executor, executor_of, using
+from nbest.objectives.backends import computing_on
 from nbest.optimisers.result import Result
 
 
@@ -20,12 +21,15 @@ class Trainer(Parameters):
     """Base of trainers: a dataclass of parameters with `fit(corpus, heldout=None)`, which checks them first.
 
     All that `fit` does is run by `executor`, or on `threads` threads of this process; where neither is said, by the
-    executor that is current. Nothing inside of it has to be told.
+    executor that is current. Nothing inside of it has to be told. Objectives over lists are computed on `device`.
     """
 
     threads: int | None = parameter(None, "threads (None: all cores); the result does not depend on it", public=False)
     executor: Executor | None = parameter(
         None, "who runs the passes (None: threads of this process); the result does not depend on it", public=False
+    )
+    device: str | None = parameter(
+        None, "accelerator for passes over lists: cuda, cuda:1 (None: the processor); needs nbest[gpu]", public=False
     )
     progress: Callable[[int, int], None] | None = parameter(None, "told how much is done and of how much", public=False)
     result_: Result | None = field(default=None, init=False, repr=False, kw_only=True)
@@ -63,9 +67,13 @@ def _on_own_executor(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def fitted(self: Trainer, *corpora: Any, **named: Any) -> Any:
-        for name in ("threads", "executor"):
+        for name in ("threads", "executor", "device"):
             parameters_of(type(self))[name].check(getattr(self, name))
-        with using(executor_for(self)), ONE_BLAS_THREAD:  # folds and restarts run side by side
+        with (
+            using(executor_for(self)),
+            computing_on(self.device),
+            ONE_BLAS_THREAD,
+        ):  # folds and restarts run side by side
             return fit(self, *corpora, **named)
 
     return fitted

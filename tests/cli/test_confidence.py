@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import nbest
 from nbest.cli.main import main
 from nbest.model.abstention import by_risk
-from tests.test_docs import blocks, run_commands
+from tests.doc_blocks import run_page
 from tests.trainers.test_calibrate import voters
 
 
@@ -158,8 +159,5 @@ def test_the_examples_of_the_page(capfd: pytest.CaptureFixture[str]) -> None:
     Path("heldout.jsonl").replace("dev.jsonl")
     nbest.write(voters(300, 3), "heldout.jsonl")
     Path("model.json").unlink()
-    assert run_commands("docs/confidence.md", capfd) == 5
-    scope: dict = {}
-    for block in blocks("docs/confidence.md", "python"):
-        exec(block, scope)
-    assert 0 < scope["sure"].mean() < 1
+    assert run_page("docs/confidence.md", capfd) == 3
+    assert 0 < runpy.run_path("example.py")["sure"].mean() < 1

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
-import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -20,7 +18,7 @@ from nbest.features import FEATURES, apply_recipes, fit_recipes
 from nbest.lm.file import load_lm
 from nbest.testing import toy_lists
 from tests.cli.conftest import Run
-from tests.test_docs import blocks
+from tests.doc_blocks import run_page
 
 TRAIN = ("train", "lm", "dev.ref", "--order", "3")
 
@@ -165,11 +163,6 @@ def test_help_has_examples(command: tuple[str, ...]) -> None:
     assert f"nbest {' '.join(command)}".encode() in ran.stdout
 
 
-def test_the_examples_of_the_docs(run: Run, folder: Path) -> None:
-    for line in "".join(blocks("docs/language-models.md", "bash")).splitlines():
-        words = shlex.split(line.split(" > ")[0])
-        ran = run(*words[1:])
-        assert ran.code == 0, ran.err
-    for block in blocks("docs/language-models.md", "python"):
-        (folder / "example.py").write_text(block)
-        runpy.run_path("example.py")
+@pytest.mark.usefixtures("folder")
+def test_the_examples_of_the_docs(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_page("docs/language-models.md", capfd) == 3

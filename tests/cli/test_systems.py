@@ -14,7 +14,7 @@ from nbest.systems import SYSTEMS, parts
 from nbest.testing.tiny_systems import tiny_system, write_texts
 from tests.cli.conftest import Run
 from tests.compute.elsewhere import Elsewhere
-from tests.test_docs import blocks
+from tests.doc_blocks import blocks_of
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system of docs/extending.md."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    (block,) = (block for block in blocks("docs/extending.md", "python") if "check_system" in block)
+    (block,) = (block.text for block in blocks_of("docs/extending.md") if "check_system(" in block.text)
     Path("example.py").write_text(block)
     monkeypatch.setitem(SYSTEMS._things, "capitals", runpy.run_path("example.py")["CapitalsTraining"])
 

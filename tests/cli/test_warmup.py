@@ -20,7 +20,7 @@ from tests.loop import toy_program
 from tests.loop.toy import sentences
 
 _UNKEPT = {"nbest.forests.semirings._inside_new", "nbest.forests.semirings._outside_new"}
-_INLINED = {"nbest.compute.intrinsics.fast_exp"}
+_INLINED = {"nbest.compute.numba_intrinsics.fast_exp"}
 
 _CHECK = """
 import sys

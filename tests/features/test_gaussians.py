@@ -319,8 +319,8 @@ def test_recipes_through_npz_other_columns_and_empty_lists(tmp_path):
 def test_bad_options():
     corpus = toy_lists()
     for options, message in (
-        ({"kernels": 0}, r"'kernels' of fit_ml must be in 1..16384, got 0"),
-        ({"kernels": 20000}, "'kernels' of fit_ml must be"),
+        ({"kernels": 0}, r"'kernels' of fit_ml must be in 1..262144, got 0"),
+        ({"kernels": 300_000}, "'kernels' of fit_ml must be"),
         ({"iterations": 0}, "'iterations' of fit_ml must be >= 1, got 0"),
         ({"fraction": 0.0}, "'fraction' of fit_ml must be > 0, got 0.0"),
         ({"floor": math.nan}, "'floor' of fit_ml must be in"),

@@ -236,11 +236,14 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
     count = sum(lengths)
     names = data.draw(st.lists(token.filter(lambda s: s != "WordScores"), max_size=3, unique=True))
     values = data.draw(st.lists(number, min_size=count * len(names), max_size=count * len(names)))
+    ids = data.draw(st.lists(token, min_size=len(lengths), max_size=len(lengths), unique=True))
+    if all(each.isascii() and each.isdigit() for each in ids):
+        ids.sort(key=int)  # numbers are read in their order
     corpus = NBest(
         offsets=segments.offsets_of(np.array(lengths)),
         features=np.array(values).reshape(count, len(names)),
         feature_names=tuple(names),
-        ids=tuple(data.draw(st.lists(token, min_size=len(lengths), max_size=len(lengths), unique=True))),
+        ids=tuple(ids),
         texts=Texts.of(data.draw(st.lists(st.lists(token, max_size=3).map(" ".join), min_size=count, max_size=count))),
     )
     path = tmp_path_factory.mktemp("moses") / "x.nbest"

@@ -17,6 +17,21 @@ def divided(columns, scale):
 class NumpyBackend:
     """Lists as they are; forests as the lists of all their derivations."""
 
+    device = None
+
+    def block(self, corpus):
+        return None
+
+    def log_likelihood(self, shard, weights):
+        scores, offsets = self.scores(shard, weights), shard.offsets
+        golden, lengths = np.where(shard.gold, scores, -np.inf), segments.lengths(offsets)
+        every, best = segments.logsumexp(scores, offsets), segments.logsumexp(golden, offsets)
+        shard.room["residual"] = np.exp(scores - np.repeat(every, lengths)) - np.exp(golden - np.repeat(best, lengths))
+        return float((best[lengths > 0] - every[lengths > 0]).sum())
+
+    def residual_sum(self, shard):
+        return self.weighted_sum(shard, shard.room["residual"])
+
     def rows(self, shard):
         """Scaled features [K, D], statistics [K, M], offsets, and how often each place [P] is used [K, P]."""
         if "numpy" not in shard.room:

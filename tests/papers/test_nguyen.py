@@ -83,7 +83,14 @@ def test_the_report_has_every_row_and_the_papers_own(finished: Run) -> None:
     assert "GMM-PCP-300k-unreg | 13.00 | - | -" in text
     for figure in content["figures"]:
         assert ElementTree.parse(finished.folder / figure["file"]).getroot().tag.endswith("svg")
-    assert {figure["file"] for figure in content["figures"]} == {"fr-en-starts.svg", "fr-en-bins.svg"}
+    assert {figure["file"] for figure in content["figures"]} == {
+        f"fr-en-{name}.svg" for name in ("starts", "bins", "curve")
+    }
+    curve = next(each for each in content["tables"] if "as lists grow" in each["title"])
+    assert {row[2] for row in curve["rows"]} == {200, 400}
+    assert len(curve["rows"]) == 2 * 2 * 4
+    tried = next(each for each in content["tables"] if "did not try" in each["title"])
+    assert len(tried["rows"]) == 2 * 3 + 2
 
 
 def test_the_prior_is_chosen_on_held_out_lists(finished: Run) -> None:

@@ -23,6 +23,7 @@ from nbest.studies import STUDIES
 from nbest.studies.base import Progress, Study, about
 from nbest.studies.keywords import Given
 from tests.cli.conftest import write_lists
+from tests.doc_blocks import run_page
 
 LISTS = ("dev.nbest", "--refs", "dev.ref", "--metric", "wer")
 ARGUMENTS = {
@@ -190,28 +191,10 @@ def test_the_command_imports_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
 
 
-def test_the_commands_of_the_document_run(folder: Path) -> None:
-    import re
-    import shlex
-
-    text = (Path(__file__).parents[2] / "docs/studies.md").read_text(encoding="utf-8")
-    commands = [shlex.split(line) for line in re.findall(r"^nbest .*$", text, flags=re.MULTILINE)]
-    studies = [words for words in commands if words[1] == "study"]
-    assert sorted(words[2] for words in studies) == sorted(STUDIES)
-    for words in studies:
-        ran = run(*words[2:], "--quiet")
-        assert ran.exit_code == 0, ran.output
-        assert (folder / f"{words[2]}.svg").exists()
-
-
-def test_the_python_example_of_the_document_runs(folder: Path) -> None:
-    import re
-    import runpy
-
-    text = (Path(__file__).parents[2] / "docs/studies.md").read_text(encoding="utf-8")
-    (folder / "example.py").write_text(re.findall(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)[0])
-    runpy.run_path("example.py")
-    assert (folder / "surface.svg").exists()
+def test_the_examples_of_the_document_run(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run_page("docs/studies.md", capfd)
+    for name in STUDIES:  # each has its example
+        assert (folder / f"{name}.svg").exists(), name
 
 
 def test_a_setting_is_not_given_twice(folder: Path) -> None:

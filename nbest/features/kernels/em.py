@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,10 @@ from nbest.base.types import Floats
 from nbest.compute.executors import HeldShard, executor_of
 from nbest.features.kernels.expect import expect
 from nbest.features.kernels.mixture import LANES, ROWS, GaussianMixture, padded_rows, padded_width
+from nbest.features.kernels.posteriors import on_device
+
+if TYPE_CHECKING:
+    from nbest.compute.cuda.mixtures import DeviceMixture
 
 _CUTOFF = 20.0  # kernels less likely than the best one by this many nats (2e-9) are left out
 _PARTS = 32  # parts of the hypotheses whose sums are added in order: the same bits for any number of threads
@@ -130,6 +135,9 @@ def _split(mixture: GaussianMixture, size: int, fraction: float, random: np.rand
 
 def _statistics(mixture: GaussianMixture, shards: list[RowShard], threads: int | None) -> tuple[float, Floats]:
     """Log-likelihood, and for each kernel sums of posterior, posterior * x, posterior * x^2: [M, 1 + 2 * padded D]."""
+    if (device := on_device(mixture)) is not None:
+        parts = executor_of(threads).map(partial(_sums_on, device), shards)
+        return sum(part[0] for part in parts), np.sum([part[1] for part in parts], axis=0)
     found = executor_of(threads).map(partial(_sums, mixture.packed()), shards)
     total, stats, tiles = found[0]
     for value, own_stats, own_tiles in found[1:]:
@@ -144,3 +152,14 @@ def _sums(packed: tuple[Floats, Floats], shard: RowShard) -> tuple[float, Floats
     chunks, width = len(packed[0]), 1 + 2 * shard.rows.shape[1]
     stats, tiles = np.zeros((chunks * LANES, width)), np.zeros((chunks, padded_width(width), LANES))
     return expect(shard.rows, 0, shard.count, packed, _CUTOFF, stats=stats, tiles=tiles), stats, tiles
+
+
+def _sums_on(device: DeviceMixture, shard: RowShard) -> tuple[float, Floats]:
+    with device.device.working():
+        width, half = device.means.shape[1], shard.rows.shape[1]
+        if "rows" not in shard.room:
+            shard.room["rows"] = device.device.put(shard.rows[: shard.count, :width])
+        total, sums = device.expected(shard.room["rows"], _CUTOFF)
+    stats = np.zeros((len(sums), 1 + 2 * half))
+    stats[:, : 1 + width], stats[:, 1 + half : 1 + half + width] = sums[:, : 1 + width], sums[:, 1 + width :]
+    return total, stats

@@ -18,7 +18,7 @@ from nbest.features.kernels.mixture import LIMIT, GaussianMixture
 from nbest.features.kernels.posteriors import kernel_posteriors, largest
 from nbest.features.recipes import record
 
-MOST = 16384
+MOST = 1 << 18
 """The largest number of maximum-likelihood kernels."""
 _SAMPLE = 20000  # hypotheses that the covariance of perceptron kernels is measured on
 
@@ -38,8 +38,10 @@ class GaussianKernels:
         q_m(h) = w_m N(h; mu_m, C_m) / sum_r w_r N(h; mu_r, C_r),    C_m diagonal
 
     Features are centred and divided by their standard deviation over all training hypotheses (both are kept in the
-    recipe), so that their units do not matter; constants are left out. Each hypothesis keeps its largest posteriors
-    until those left out sum to at most `tolerance`, and at most `top`; they are not renormalised.
+    recipe), so that their units do not matter; constants are left out. With `within` it is not features but their
+    differences from the mean of the list: kernels of where a hypothesis stands among the others.
+    Each hypothesis keeps its largest posteriors until those left out sum to at most `tolerance`, and at most `top`;
+    they are not renormalised.
     New columns start with weight 0 beside the weights of the linear model.
     Nguyen, Mahajan & He (2007), WMT, section 3.4.3. Differs: see `fit_perceptron` for its covariance.
     Cost to apply: H x M x D x 2 multiply-adds in single precision, then `top` entries a hypothesis.
@@ -48,6 +50,7 @@ class GaussianKernels:
     features: Sequence[str] | None = None  # None: all dense ones
     top: int = 8
     tolerance: float = 1e-3
+    within: bool = False  # kernels over differences from the mean of the list
     threads: int | None = None
     progress: Callable[[int, int], None] | None = None  # called with (done, total)
     history_: list[Round] = field(default_factory=list, init=False)  # of `fit_ml`
@@ -75,9 +78,9 @@ class GaussianKernels:
         _check("iterations", "fit_ml", ">= 1", iterations >= 1, iterations)
         _check("fraction", "fit_ml", "> 0", fraction > 0, fraction)
         _check("floor", "fit_ml", "in (0, 1]", 0 < floor <= 1, floor)
-        names, centre, scale = _standard(corpus, self.features, "fit_ml")
+        names, centre, scale = _standard(corpus, self.features, "fit_ml", self.within)
         mixture, self.history_ = fit_gaussians(
-            standardised(corpus, names, centre, scale),
+            standardised(corpus, names, centre, scale, self.within),
             kernels,
             iterations=iterations,
             fraction=fraction,
@@ -90,11 +93,18 @@ class GaussianKernels:
         return self._recipe(names, arrays)
 
     def fit_perceptron(
-        self, corpus: NBest, model: Chooser | Mapping[str, float], *, width: float = 0.5, floor: float = 1e-3
+        self,
+        corpus: NBest,
+        model: Chooser | Mapping[str, float],
+        *,
+        width: float = 0.5,
+        floor: float = 1e-3,
+        among: int | None = None,
     ) -> dict[str, Any]:
         """Perceptron kernels: where the choice of `model` (or these weights) is not the oracle, both are means.
 
-        The oracle hypothesis has the smallest loss of its list, ties to the first. Equal priors and one covariance:
+        The oracle hypothesis has the smallest loss of its list, ties to the first; with `among` the smallest of the so
+        many best ones under the weights `model`: local updates (Liang et al. 2006). Equal priors, one covariance:
 
             C_d = width^2 * mean over hypotheses of (h_d - mu_d)^2,    mu the nearest mean
 
@@ -107,15 +117,21 @@ class GaussianKernels:
         self._check()
         _check("width", "fit_perceptron", "> 0 and finite", 0 < width < np.inf, width)
         _check("floor", "fit_perceptron", "in (0, 1]", 0 < floor <= 1, floor)
-        names, centre, scale = _standard(corpus, self.features, "fit_perceptron")
-        chosen = _by_weights(corpus, model) if isinstance(model, Mapping) else model.predict(corpus)
-        oracle = corpus.oracle()
+        _check("among", "fit_perceptron", ">= 1", among is None or among >= 1, among)
+        names, centre, scale = _standard(corpus, self.features, "fit_perceptron", self.within)
+        scores: Floats | None = None
+        if isinstance(model, Mapping):
+            scores = _scores(corpus, model)
+            chosen = segments.argmax(scores, corpus.offsets)
+        else:
+            chosen = model.predict(corpus)
+        oracle = corpus.oracle() if among is None else _local_oracle(corpus, scores, among)
         wrong = chosen != oracle
         if not wrong.any():
             raise CapabilityError(
                 "fit_perceptron needs a segment whose choice is not its oracle; these lists have none"
             )
-        x = standardised(corpus, names, centre, scale)
+        x = standardised(corpus, names, centre, scale, self.within)
         means = _distinct(x[np.stack([chosen[wrong], oracle[wrong]], axis=1).ravel()])
         variances = np.maximum(width**2 * self._spread(x, means), floor)
         priors = np.full(len(means), 1.0 / len(means))
@@ -137,7 +153,8 @@ class GaussianKernels:
     def _recipe(self, names: list[str], arrays: Sequence[Floats]) -> dict[str, Any]:
         keys = ("centre", "scale", "means", "variances", "priors")
         given = dict(zip(keys, arrays, strict=True))
-        return {"kind": "gaussians", "names": names, **given, "top": int(self.top), "tolerance": float(self.tolerance)}
+        kept = {"top": int(self.top), "tolerance": float(self.tolerance)}
+        return {"kind": "gaussians", "names": names, **given, **kept} | ({"within": True} if self.within else {})
 
 
 def gaussians(
@@ -150,6 +167,7 @@ def gaussians(
     priors: Floats,
     top: int = 8,
     tolerance: float = 1e-3,
+    within: bool = False,
     threads: int | None = None,
 ) -> NBest:
     """Adds the sparse columns `kernel:0`, `kernel:1`, ... of a recipe that `GaussianKernels` made.
@@ -162,10 +180,12 @@ def gaussians(
     _check("tolerance", "the feature 'gaussians'", "in [0, 1)", 0 <= tolerance < 1, tolerance)
     _check_standard(len(names), centre, scale)
     mixture = mixture_of(len(names), means, variances, priors)
-    found = kernel_posteriors(mixture, standardised(corpus, names, centre, scale), top, tolerance, threads)
+    x = standardised(corpus, names, centre, scale, within)
+    found = kernel_posteriors(mixture, x, top, tolerance, threads)
     return record(
         corpus, corpus.with_sparse([f"kernel:{m}" for m in range(len(mixture))], found), "gaussians", names=names,
         centre=centre, scale=scale, means=means, variances=variances, priors=priors, top=top, tolerance=tolerance,
+        **({"within": True} if within else {}),
     )  # fmt: skip
 
 
@@ -194,21 +214,32 @@ def mixture_of(width: int, means: Floats, variances: Floats, priors: Floats) -> 
         return GaussianMixture(means, variances, np.log(priors))
 
 
-def standardised(corpus: NBest, names: Sequence[str], centre: Floats, scale: Floats) -> Floats:
-    """[H, D] (feature - centre) / scale, within +-1e5."""
+def standardised(corpus: NBest, names: Sequence[str], centre: Floats, scale: Floats, within: bool = False) -> Floats:
+    """[H, D] (feature - centre) / scale, within +-1e5; `within`: of differences from the mean of the list."""
     index = [corpus.feature_names.index(name) for name in names]
-    values = np.asarray(corpus.features[:, index], np.float64)
+    values: Floats = np.asarray(corpus.features[:, index], np.float64)
+    if within:
+        values = _differences(values, corpus.offsets)
     with np.errstate(over="ignore"):
         return np.clip((values - np.asarray(centre)) / np.asarray(scale), -LIMIT, LIMIT)
 
 
-def _standard(corpus: NBest, features: Sequence[str] | None, owner: str) -> tuple[list[str], Floats, Floats]:
+def _differences(values: Floats, offsets: Ints) -> Floats:
+    """Values [H, ...] less the mean of their list."""
+    lengths = segments.lengths(offsets)
+    means = segments.sums(values, offsets) / np.maximum(lengths, 1).reshape(-1, *(1,) * (values.ndim - 1))
+    return np.asarray(values - np.repeat(means, lengths, axis=0))
+
+
+def _standard(
+    corpus: NBest, features: Sequence[str] | None, owner: str, within: bool = False
+) -> tuple[list[str], Floats, Floats]:
     """The features that vary, their means and standard deviations over all hypotheses."""
     wanted = corpus.feature_names if features is None else features
     need_features(corpus, wanted, owner)
     names, centre, scale = [], [], []
     for name in wanted:
-        values = corpus.column(name)
+        values = _differences(corpus.column(name), corpus.offsets) if within else corpus.column(name)
         size = np.abs(values).max(initial=0.0)
         if size == 0:
             continue
@@ -234,9 +265,18 @@ def _check(name: str, owner: str, rule: str, holds: bool, got: object) -> None:
         raise ParameterError(f"'{name}' of {owner} must be {rule}, got {got}")
 
 
-def _by_weights(corpus: NBest, weights: Mapping[str, float]) -> Ints:
-    """[N] the best hypotheses under these weights of dense features."""
+def _scores(corpus: NBest, weights: Mapping[str, float]) -> Floats:
+    """[H] scores by weights of dense features."""
     scores = np.zeros(corpus.hypotheses)
     for name, weight in weights.items():
         scores += weight * corpus.column(name)
-    return segments.argmax(scores, corpus.offsets)
+    return scores
+
+
+def _local_oracle(corpus: NBest, scores: Floats | None, among: int) -> Ints:
+    """[N] the hypothesis of smallest loss among the best-scored ones, ties to the first."""
+    if scores is None:
+        raise ParameterError("'among' of fit_perceptron needs weights for 'model', got an object that chooses")
+    stats, metric = corpus.need_stats()
+    near = segments.ranks(scores, corpus.offsets) < among
+    return segments.argmax(np.where(near, -metric.losses(stats), -np.inf), corpus.offsets)

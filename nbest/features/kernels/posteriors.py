@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,15 +16,20 @@ from nbest.compute.parallel import each
 from nbest.compute.segments import offsets_of
 from nbest.features.kernels.expect import exponentials
 from nbest.features.kernels.mixture import LANES, ROWS, GaussianMixture, densities, fast, near, padded_rows
+from nbest.objectives.backends import current_backend
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from nbest.compute.cuda.mixtures import DeviceMixture
 
 _CUTOFF = 20.0  # nats below the best kernel, in single precision, from which a kernel is not looked at
 _FEW = 64  # kernels so near for which all densities are computed in double precision, and not only the largest
 _FAR = 1000.0  # nats from which single precision is too coarse for any
 _PART = 4096  # hypotheses given to a thread at a time
 _SHARDS = 4  # for each worker
+WIDEST = 64
+"""Features, and kernels kept of a hypothesis, at most, for a device."""
 
 
 @dataclass
@@ -80,27 +85,76 @@ def largest(
 ) -> tuple[Ints, Floats, Ints]:
     """Kernels and posteriors [H, top] by falling posterior (ties: lowest kernel first), and how many [H] are kept."""
     shards = x if isinstance(x, list) else hypotheses(x, threads)
+    top = min(top, len(mixture))
+    if (device := on_device(mixture, top)) is not None:
+        found = executor_of(threads).map(partial(_of_shard_on, device, top, tolerance), shards)
+        which, values, counts = (np.concatenate(part) for part in zip(*found, strict=True)) if found else _none(top)
+        return which, values, counts
     inverses = np.ascontiguousarray(1.0 / np.sqrt(2.0 * np.broadcast_to(mixture.variances, mixture.means.shape)))
     exact = np.ascontiguousarray(mixture.means, np.float64), inverses, mixture.constants()
-    work = partial(_of_shard, mixture.packed(), exact, min(top, len(mixture)), tolerance)
-    found = executor_of(threads).map(work, shards) or [work(Hypotheses(np.zeros((0, mixture.means.shape[1]))))]
+    work = partial(_of_shard, mixture.packed(), exact, top, tolerance)
+    found = executor_of(threads).map(work, shards) or [_none(top)]
     which, values, counts = (np.concatenate(part) for part in zip(*found, strict=True))
     return which, values, counts
 
 
 def _of_shard(
-    packed: tuple[Floats, Floats], exact: tuple[Floats, Floats, Floats], top: int, tolerance: float, shard: Hypotheses
+    packed: tuple[Floats, Floats],
+    exact: tuple[Floats, Floats, Floats],
+    top: int,
+    tolerance: float,
+    shard: Hypotheses,
 ) -> tuple[Ints, Floats, Ints]:
     count = len(shard.x)
-    out = np.zeros((count, top), np.int32), np.zeros((count, top)), np.zeros(count, np.int64)
-    cutoff = _CUTOFF if tolerance > 0 else 1e30  # not infinite: the lanes that pad the last chunk stay out
+    out = _none(top, count)
 
     def part(low: int) -> None:
         high = min(low + _PART, count)
-        _largest(low, high, shard.forms, packed, exact, cutoff=cutoff, tolerance=tolerance, out=out)
+        _largest(low, high, shard.forms, packed, exact, cutoff=_cutoff(tolerance), tolerance=tolerance, out=out)
 
     each(part, range(0, count, _PART))
     return out
+
+
+def _cutoff(tolerance: float) -> float:
+    """Nats below the best kernel from which none is looked at; not infinite: lanes that pad the last chunk stay out."""
+    return _CUTOFF if tolerance > 0 else 1e30
+
+
+def _none(top: int, count: int = 0) -> tuple[Ints, Floats, Ints]:
+    """What is found, before anything is."""
+    return np.zeros((count, top), np.int32), np.zeros((count, top)), np.zeros(count, np.int64)
+
+
+# on a device ----------------------------------------------------------------------------------------------------
+
+
+def on_device(mixture: GaussianMixture, top: int = 0) -> DeviceMixture | None:
+    """The mixture on the device of the current backend; None where that is the processor, or the mixture too wide."""
+    name = current_backend().device
+    if name is None or max(top, mixture.means.shape[1]) > WIDEST:
+        return None
+    from nbest.compute.cuda.mixtures import DeviceMixture
+
+    return DeviceMixture(name, np.asarray(mixture.means), np.asarray(mixture.variances), mixture.constants())
+
+
+def rows_on(device: DeviceMixture, shard: Hypotheses) -> Any:
+    """The hypotheses of a shard on the device, which keeps them."""
+    if "rows" not in shard.room:
+        shard.room["rows"] = device.device.put(np.asarray(shard.x, np.float64))
+    return shard.room["rows"]
+
+
+def largest_on(device: DeviceMixture, top: int, tolerance: float, shard: Hypotheses) -> tuple[Any, Any, Any]:
+    """`largest` of a shard, all on the device; there may be room for more than `top`."""
+    return device.largest(rows_on(device, shard), top, tolerance, _cutoff(tolerance))
+
+
+def _of_shard_on(device: DeviceMixture, top: int, tolerance: float, shard: Hypotheses) -> tuple[Ints, Floats, Ints]:
+    with device.device.working():
+        which, values, counts = map(device.device.get, largest_on(device, top, tolerance, shard))
+    return which[:, :top], values[:, :top], counts.astype(np.int64)
 
 
 # kernels --------------------------------------------------------------------------------------------------------

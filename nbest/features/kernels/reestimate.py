@@ -14,10 +14,20 @@ from nbest.corpus import NBest
 from nbest.features.bins import need_features
 from nbest.features.kernels.gaussians import mixture_of, standardised
 from nbest.features.kernels.mixture import GaussianMixture
-from nbest.features.kernels.posteriors import hypotheses, kernel_posteriors
+from nbest.features.kernels.posteriors import (
+    Hypotheses,
+    hypotheses,
+    kernel_posteriors,
+    largest_on,
+    on_device,
+    rows_on,
+)
 from nbest.objectives.base import Objective
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from nbest.compute.cuda.mixtures import DeviceMixture
     from nbest.objectives.shard import Shard
 
 
@@ -72,7 +82,8 @@ class Means:
         need_features(corpus, recipe["names"], "reestimate")
         stats, metric = corpus.need_stats()
         self.recipe, self.objective, self.threads = recipe, objective, threads
-        self.x = standardised(corpus, recipe["names"], recipe["centre"], recipe["scale"])
+        names, centre, scale = (recipe[name] for name in ("names", "centre", "scale"))
+        self.x = standardised(corpus, names, centre, scale, recipe.get("within", False))
         self.shards = hypotheses(self.x, threads)
         self.mixture = mixture_of(self.x.shape[1], recipe["means"], recipe["variances"], recipe["priors"])
         self.kernel_weights = np.array([weights.get(f"kernel:{m}", 0.0) for m in range(len(self.mixture))])
@@ -91,17 +102,70 @@ class Means:
         with share_h = dJ / d score_h. (The paper prints these with a stray w and a slip of sign.)
         """
         mixture = GaussianMixture(means, self.mixture.variances, self.mixture.log_priors)
-        q = kernel_posteriors(mixture, self.shards, self.recipe["top"], self.recipe["tolerance"], self.threads)
-        added = q @ self.kernel_weights
-        scores = self.linear + added
+        top, tolerance = self.recipe["top"], self.recipe["tolerance"]
+        device = on_device(mixture, top)
+        pulls: Pulls | DevicePulls
+        if device is not None:
+            pulls = DevicePulls(device, self.shards, self.kernel_weights, min(top, len(means)), tolerance)
+        else:
+            pulls = Pulls(kernel_posteriors(mixture, self.shards, top, tolerance, self.threads), self.kernel_weights)
+        scores = self.linear + pulls.added
         with using(executor_of(self.threads)):
             value, credit = self.objective.combine(self.objective.moments(scores, self.shard))
             share = self.objective.gradient(scores, self.shard, credit)
-        sizes = np.diff(q.indptr)
-        pull = q.copy()
-        pull.data = q.data * np.repeat(share, sizes) * (self.kernel_weights[q.indices] - np.repeat(added, sizes))
-        slope = pull.T @ self.x - (pull.T @ np.ones(len(self.x)))[:, None] * means
-        return value, np.asarray(slope / self.mixture.variances)
+        mass, moved = pulls.sums(share, self.x)
+        return value, np.asarray((moved - mass[:, None] * means) / self.mixture.variances)
+
+
+class Pulls:
+    """What hypotheses do to the means: share_h q_m(h) (weight_m - sum_r weight_r q_r(h))."""
+
+    def __init__(self, q: csr_array, weights: Floats) -> None:
+        self.q, self.weights, self.added = q, weights, q @ weights  # [H] what kernels add to scores
+
+    def sums(self, share: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """[M] sums of pulls, and [M, D] of pulls * x."""
+        sizes = np.diff(self.q.indptr)
+        pull = self.q.copy()
+        gain = self.weights[self.q.indices] - np.repeat(self.added, sizes)
+        pull.data = self.q.data * np.repeat(share, sizes) * gain
+        return pull.T @ np.ones(len(x)), pull.T @ x
+
+
+class DevicePulls:
+    """The same on a device."""
+
+    def __init__(
+        self, mixture: DeviceMixture, shards: list[Hypotheses], weights: Floats, top: int, tolerance: float
+    ) -> None:
+        self.mixture, self.device, self.shards = mixture, mixture.device, shards
+        self.found, added = [], []
+        with self.device.working():
+            own = self.device.put(weights)
+            for shard in shards:
+                which, q, counts = largest_on(mixture, top, tolerance, shard)
+                kept = self.device.torch.arange(which.shape[1], device=self.device.device)[None, :] < counts[:, None]
+                gains = own[which.long()]
+                sums = (self.device.torch.where(kept, q, 0.0) * gains).sum(1)
+                self.found.append((which, q * (gains - sums[:, None]), kept))
+                added.append(self.device.get(sums))
+        self.added = np.concatenate(added)
+
+    def sums(self, share: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """[M] sums of pulls, and [M, D] of pulls * x."""
+        from nbest.compute.cuda.sparse import by_column
+
+        count, at = len(self.mixture.means), 0
+        total = np.zeros((count, 1 + x.shape[1]))
+        with self.device.working():
+            for shard, (which, pull, kept) in zip(self.shards, self.found, strict=True):
+                rows = rows_on(self.mixture, shard)
+                own = self.device.put(share[at : at + len(rows)])
+                at += len(rows)
+                entries = by_column(self.device, which, pull * own[:, None], kept, count)
+                factors = [self.device.torch.ones_like(own), *rows.T.contiguous()]
+                total += np.stack([self.device.get(entries.long(each))[:count] for each in factors], axis=1)
+        return total[:, 0], total[:, 1:]
 
 
 def _identity(corpus: NBest, losses: Floats) -> Shard:

@@ -195,7 +195,8 @@ class Survey(NamedTuple):
 @kernel
 def _longer(array, size):
     out = np.zeros(size, array.dtype)
-    out[: len(array)] = array
+    for i in range(len(array)):
+        out[i] = array[i]
     return out
 
 

@@ -202,6 +202,7 @@ def _by_head(heads, tails, origin, tail_offsets, nodes):
     for k in range(len(heads)):
         new_origin[k] = origin[order[k]]
         size = tail_offsets[new_origin[k] + 1] - tail_offsets[new_origin[k]]
-        out[at : at + size] = tails[starts[order[k]] : starts[order[k]] + size]
+        for t in range(size):
+            out[at + t] = tails[starts[order[k]] + t]
         at += size
     return counts, out, new_origin

@@ -15,6 +15,8 @@ import numpy as np
 
 from nbest.base.types import Ints
 from nbest.compute.compilation import kernel
+from nbest.compute.growing import longer
+from nbest.compute.intrinsics import new
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 LEFT, RIGHT = 1, 2  # bits of what a node needs
@@ -38,6 +40,17 @@ def new_trie():
 
 
 @kernel
+def trie_for(count):
+    """A trie without rows that has room for so many."""
+    size = 64
+    while size < 2 * count:
+        size *= 2
+    table = new(size, np.int32)
+    table[:] = -1
+    return WordTrie(table, new(count, np.int32), new(count, np.int32))
+
+
+@kernel
 def _slot(trie, parent, word):
     """Where a row is in the table, or the free slot where it belongs."""
     table, parents, words = trie
@@ -57,10 +70,7 @@ def with_room(trie, count, more):
     need = count + more
     if need > len(parents):
         size = 2 * need
-        grown = np.empty(size, np.int32), np.empty(size, np.int32)
-        grown[0][:count] = parents[:count]
-        grown[1][:count] = words[:count]
-        parents, words = grown
+        parents, words = longer(parents[:count], size), longer(words[:count], size)
     if 2 * need > len(table):
         size = len(table)
         while size < 4 * need:
@@ -164,7 +174,8 @@ def needs(edge_starts, edges, useful, need):
                 for t in tails:
                     reached[t] = True
                 _ask(symbols_of(edges, e), tails, need[v], spoken, need)
-    useful[:] = reached
+    for v in range(nodes):
+        useful[v] = reached[v]
 
 
 @kernel

@@ -26,7 +26,9 @@ from nbest.formats.json_text import kind, loads, need, need_number
 from nbest.formats.lists.base import EVERYTHING, Format, lines_of, shown, sparse_row
 from nbest.formats.lists.builder import Builder
 from nbest.formats.lists.lines import Piece, stream_lines, whole_lines
+from nbest.formats.lists.plainly import Plainly
 
+_PLAINLY = Plainly(2**26)  # some 6 s, against 13 to compile the kernel
 _SEGMENT_KEYS = ("id", "source", "references", "hypotheses", "group", "doc")
 _HYPOTHESIS_KEYS = ("text", "features", "sparse", "score", "answer", "system")
 
@@ -39,7 +41,8 @@ def read_jsonl(path: str | Path, *, data: bytes | None = None) -> NBest:
 def _parse(part: Piece) -> NBest:
     from nbest.formats.lists import jsonl_fast
 
-    regular = jsonl_fast.parse(part)
+    plain = _PLAINLY.suits(jsonl_fast.parse_lines, len(part.data))
+    regular = None if plain else jsonl_fast.parse(part)
     if regular is None or (part.names is not None and set(part.names) != set(regular.feature_names)):
         return _parse_plainly(part)
     return regular

@@ -26,10 +26,12 @@ from nbest.formats.lists.base import Format, head_lines, is_number, lines_of, nu
 from nbest.formats.lists.builder import Builder
 from nbest.formats.lists.lines import OutOfStepError, Piece, stream_lines, whole_lines
 from nbest.formats.lists.moses_writer import BAR, write_blocks, write_moses
+from nbest.formats.lists.plainly import Plainly
 
 _ID = re.compile(r"[ \t]*[^ \t|]+(?=\|\|\|(?:[ \t]|$))").match
 _PHRASES = re.compile(r"(?:[0-9]+(?:-[0-9]+)?=[0-9]+(?:-[0-9]+)?[ \t]*)+").fullmatch
 _EXPECTED = "lines of 'id ||| text ||| features'"
+_PLAINLY = Plainly(3 * 2**20)  # some 1 s, against 4 to compile the kernel
 
 Row = tuple[str, str, dict[str, list[float]], str | None]
 """Segment id, text, values of each name, and the total, which is only checked where it is wanted."""
@@ -114,7 +116,9 @@ def _regular(part: Piece) -> NBest | None:
     """The lists by the fast way, or None where a line is not regular; an error in that line is raised at once."""
     path, data = part.path, part.data
     fields = split_fields(data[: data.find(b"\n") + 1 or None].decode("utf-8").rstrip("\r\n"))
-    if len(fields) < 3 or not _has_names(fields[2], 2) or "\t" in fields[2]:
+    if len(fields) < 3 or not _has_names(fields[2], 2) or "\t" in fields[2] or not fields[0].isdigit():
+        return None
+    if _PLAINLY.suits(moses_fast.parse_lines, len(data)):
         return None
     lists = moses_fast.parse(data, moses_fast.template(fields[2]))
     if isinstance(lists, int):

@@ -62,7 +62,7 @@ def parse(data: bytes, columns: Pieces) -> NBest | int:
     found = numbers, texts, features, hard
 
     def part(low: int, high: int) -> None:
-        _parse(low, high, lines, shape, found, failed=failed)
+        parse_lines(low, high, lines, shape, found, failed=failed)
 
     over_ranges(part, np.append(starts, len(buffer)) - starts[0])
     if failed.any():
@@ -231,7 +231,7 @@ def _features(buffer, place, columns, row, hard):
 
 
 @kernel
-def _parse(low, high, lines, columns, found, failed):
+def parse_lines(low, high, lines, columns, found, failed):
     """Lines low:high; stops at the first that is not regular and marks it."""
     buffer, starts, ends = lines
     numbers, texts, features, hard = found

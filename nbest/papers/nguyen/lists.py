@@ -47,17 +47,35 @@ class NguyenSizes:
     rounds: int = 6
     round_k: int = 100  # added to dev lists by a round
     folds: int = 10
-    lists: int = 1000  # decoded of each fold
+    lists: tuple[int, ...] = (4000, 1000)  # decoded of each fold, by pair
     fold_k: int = 100
     small: int = 1024  # maximum-likelihood kernels
     large: int = 16384
     pool: int = 400_000  # hypotheses that they are fitted to
+    curve: tuple[int, ...] = (
+        2500,
+        5000,
+        10_000,
+        20_000,
+        40_000,
+    )  # lists of the learning curve, where there are so many
+    curve_kernels: tuple[int, ...] = (1024, 16_384, 65_536)
+    curve_pool: int = 4_000_000
+    widths: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)  # of perceptron kernels
     variances: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0, 1e4)
     iterations: int = 50
     moves: int = 8  # evaluations when means are re-estimated
     corners: int = 512
     start_lists: int = 300  # that the starts are tried on, and hypotheses of each
     start_k: int = 40
+
+    def lists_of(self, pair: str) -> int:
+        """Lists decoded of each fold of a pair."""
+        return self.lists[self.pairs.index(pair)]
+
+    def curve_of(self, pair: str) -> tuple[int, ...]:
+        """How many lists the learning curve of a pair has."""
+        return tuple(size for size in self.curve if size <= self.folds * self.lists_of(pair))
 
     @classmethod
     def of(cls, run: Run) -> NguyenSizes:
@@ -66,7 +84,8 @@ class NguyenSizes:
             return cls()
         return cls(
             pairs=("fr-en",), train=8000, sentences=150, beam=20, k=100, rounds=6, round_k=50, folds=2,
-            lists=200, fold_k=50, small=64, large=256, pool=20_000, variances=(1e-3, 1e-2, 1.0, 1e3),
+            lists=(200,), fold_k=50, small=64, large=256, pool=20_000, curve=(200, 400), curve_kernels=(64,),
+            curve_pool=20_000, widths=(0.5, 1.0), variances=(1e-3, 1e-2, 1.0, 1e3),
             iterations=30,
             corners=32, start_lists=100, start_k=20,
         )  # fmt: skip
@@ -151,10 +170,10 @@ def decoded(
     return merge(*parts)
 
 
-def fit_quietly(trainer: Any, corpus: NBest) -> tuple[LogLinear, str]:
+def fit_quietly(trainer: Any, corpus: NBest, heldout: NBest | None = None) -> tuple[LogLinear, str]:
     """The model and whether training converged: results say so, no warning is needed."""
     with quietly():
-        model: LogLinear = trainer.fit(corpus)
+        model: LogLinear = trainer.fit(corpus, heldout)
     return model, str(trainer.result_.status)
 
 
@@ -176,7 +195,7 @@ def decode_fold(run: Run, pair: str, number: int) -> dict[str, Any]:
     others, own = list(fold_indices(len(sides[0]), sizes.folds))[number - 1]
     fold = [sides[0][i] for i in own], [sides[1][i] for i in own]
     texts, references = short(fold, _WORDS, None, f"fold {number} of {pair}")
-    chosen = spread(len(texts), sizes.lists)
+    chosen = spread(len(texts), sizes.lists_of(pair))
     other = without_fold(system, translator_folder(run, pair, sizes.train), others, run.threads)
     few = [texts[i] for i in chosen], [references[i] for i in chosen]
     found = decoded(run, other, *few, name=f"fold{number}", weights=tuned(run, pair), k=sizes.fold_k)

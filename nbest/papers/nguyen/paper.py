@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from nbest.papers.data import TOKENISING
-from nbest.papers.nguyen import lists, rows
+from nbest.papers.nguyen import curve, lists, rows
 from nbest.papers.nguyen.lists import NguyenSizes
 from nbest.papers.nguyen.report import report
 from nbest.papers.run import Paper, Run
@@ -45,6 +45,10 @@ def _of_pair(run: Run, pair: str) -> list[Step]:
             for kind in (rows.ROWS if on == "train" else rows.ROWS[:-1])
         ]
 
+    def along(size: int, kind: str) -> Step:
+        needs = ("fold-*", "dev", "test") if kind == "linear" else (f"curve-{size}-linear",)
+        return step(f"curve-{size}-{kind}", size / 500, curve.curve_row, size, kind, needs=needs)
+
     rounds = [f"round-{i}" for i in range(1, sizes.rounds + 1)]
     folds = range(1, sizes.folds + 1)
     baseline, *others = table("train")
@@ -57,6 +61,8 @@ def _of_pair(run: Run, pair: str) -> list[Step]:
         *others,
         step("starts", 10.0, rows.try_starts, needs=rounds),
         step("bins", 3.0, rows.shape_bins, needs=("fold-*", "dev", "test")),
+        *(along(size, kind) for size in sizes.curve_of(pair) for kind in curve.kinds(run)),
+        *(along(sizes.curve_of(pair)[-1], kind) for kind in curve.TRIED),
         *table("dev"),
     ]
 

@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from nbest.papers.nguyen import curve
 from nbest.papers.nguyen.lists import NguyenSizes
 from nbest.papers.nguyen.rows import ROWS
 from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
 from nbest.report import Cell, Column, Figure
+from nbest.report.axes import geometric
+from nbest.report.charts import LineChart, Series
+from nbest.report.picture import Picture
+from nbest.report.svg import COLOURS
 from nbest.studies.bins import BinWeights
 from nbest.studies.starts import Starts
 
@@ -57,6 +62,10 @@ def report(run: Run) -> Report:
         if found is not None:
             title = f"{pair}: weights of bins before and after training (figure 3)"
             figures.append(BinWeights.of(found).figure(f"{pair}-bins", title))
+        rows = _along(run, pair)
+        if rows:
+            tables += [_curve(run, pair, rows), _tried(run, pair)]
+            figures.append(_curves(pair, rows))
     return Report(tables, figures, _differences(run, sizes))
 
 
@@ -103,6 +112,107 @@ def _table(run: Run, pair: str, on: str) -> PaperTable:
     )
 
 
+# the learning curve ---------------------------------------------------------------------------------------------------
+
+
+def _along(run: Run, pair: str) -> list[dict[str, Any]]:
+    """Rows of the learning curve that are there: kind, prior or none, lists, and what was found."""
+    found = []
+    for kind in curve.kinds(run):
+        for prior in ("none", "prior"):
+            for size in NguyenSizes.of(run).curve_of(pair):
+                row = run.value(f"{pair}-curve-{size}-{kind}", prior)
+                if row is not None:
+                    found.append({"kind": kind, "with": prior, "lists": size, **row})
+    return found
+
+
+def _curve(run: Run, pair: str, rows: list[dict[str, Any]]) -> PaperTable:
+    cells = [(_kind(row["kind"]), _PRIORS[row["with"]], row["lists"], *_cells(row)) for row in rows]
+    notes = [*_NOTES, *_gaps(rows)]
+    heads: list[str | Column] = [
+        "features",
+        "prior",
+        Column("lists", whole=","),
+        "jackknifed",
+        "dev",
+        "test",
+        *_COLUMNS.values(),
+    ]
+    return PaperTable(f"{pair}: as lists grow", heads, cells, notes=notes)
+
+
+def _gaps(rows: list[dict[str, Any]]) -> list[str]:
+    """How the gap between training and test lists shrinks, and where it would be that of the linear model."""
+    by_kind: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+    for row in rows:
+        by_kind.setdefault((row["kind"], row["with"]), {})[row["lists"]] = row
+    linear = by_kind.get(("linear", "none"), {})
+    found = []
+    for (kind, prior), own in by_kind.items():
+        fitted = curve.gap({size: _beyond(row, linear[size]) for size, row in own.items() if size in linear})
+        if kind == "linear" or fitted is None:
+            continue
+        a, b = fitted
+        end = f"; it would be 0.1 at {(a / 0.1) ** (1 / b):.2g} lists" if b > 0.05 else "; it does not close"
+        found.append(f"{_kind(kind)}, {_PRIORS[prior]}: gain on training less gain on test is {a:.3g} N^-{b:.2f}{end}.")
+    return found
+
+
+def _beyond(row: Mapping[str, Any], linear: Mapping[str, Any]) -> dict[str, float]:
+    """Gains over the linear model of as many lists."""
+    return {part: row[part] - linear[part] for part in ("train", "test")}
+
+
+def _tried(run: Run, pair: str) -> PaperTable:
+    size = NguyenSizes.of(run).curve_of(pair)[-1]
+    cells: list[tuple[Cell, ...]] = []
+    for kind in curve.TRIED:
+        for prior in ("none", "prior"):
+            found = run.value(f"{pair}-curve-{size}-{kind}", prior)
+            if found is not None:
+                width = f", width {found['width']:g}" if "width" in found else ""
+                cells.append((f"{_TRIED[kind]}{width}", _PRIORS[prior], *_cells(found)))
+    heads: list[str | Column] = ["features", "prior", "jackknifed", "dev", "test", *_COLUMNS.values()]
+    return PaperTable(f"{pair}: what the paper did not try, {size:,} lists", heads, cells, notes=_NOTES)
+
+
+def _curves(pair: str, rows: list[dict[str, Any]]) -> Figure:
+    names = list(dict.fromkeys(row["kind"] for row in rows if row["kind"] != "linear"))
+    linear = {row["lists"]: row for row in rows if row["kind"] == "linear" and row["with"] == "none"}
+    panels: list[LineChart] = []
+    for part, said in (("train", "the training lists"), ("test", "test")):
+        series = []
+        for at, name in enumerate(names):
+            for prior, style in (("none", "dashed"), ("prior", "solid")):
+                own = [row for row in rows if row["kind"] == name and row["with"] == prior and row["lists"] in linear]
+                x, y = [float(row["lists"]) for row in own], [_beyond(row, linear[row["lists"]])[part] for row in own]
+                label = "" if panels else f"{_kind(name)}, {_PRIORS[prior]}"
+                series.append(Series(label, x, y, COLOURS[at % len(COLOURS)], style, dots=True))
+        sizes = sorted({each for one in series for each in one.x})
+        ticks = [(size, f"{size:,.0f}") for size in sizes]
+        panels.append(LineChart(series, f"on {said}", "lists", "BLEU", x_ticks=ticks, log=geometric(sizes)))
+    title = f"{pair}: gain over the linear model as lists grow"
+    picture = Picture(title, "BLEU of soft BLEU with added features, less that of the linear model", panels)
+    return Figure(f"{pair}-curve", title, picture, rows)
+
+
+def _kind(kind: str) -> str:
+    if kind.startswith("ml-"):
+        return f"{int(kind.removeprefix('ml-')):,} ML kernels"
+    return {"linear": "linear", "bins": "20 bins a feature", "pcp": "perceptron kernels of all lists"}[kind]
+
+
+_PRIORS = {"none": "no prior", "prior": "prior"}
+_TRIED = {
+    "pcp-within": "perceptron kernels of differences from the list's mean",
+    "ml-within": "ML kernels of differences from the list's mean",
+    "pcp-width": "perceptron kernels, width by dev",
+    "pcp-local": "perceptron kernels of local updates, best of 10",
+    "pcp-risk": "perceptron kernels, weights by annealed risk",
+}
+
+
 def _cells(found: Mapping[str, Any] | None) -> list[Cell]:
     return [(found or {}).get(key) for key in ("train", "heldout", "test", *_COLUMNS)]
 
@@ -143,6 +253,10 @@ def _starts(pair: str, study: Starts, found: Mapping[str, Any]) -> PaperTable:
 # what differs ---------------------------------------------------------------------------------------------------
 
 
+def _each(sizes: NguyenSizes) -> str:
+    return ", ".join(f"{count:,} ({pair})" for pair, count in zip(sizes.pairs, sizes.lists, strict=True))
+
+
 def _differences(run: Run, sizes: NguyenSizes) -> list[str]:
     pairs = "all" if sizes.train is None else f"the first {sizes.train:,}"
     return [
@@ -151,7 +265,7 @@ def _differences(run: Run, sizes: NguyenSizes) -> list[str]:
         f"A phrase-based translator with nine features, trained on {pairs} sentence pairs; the paper's: treelets, 11.",
         f"{sizes.folds} folds, which share one word alignment and the truecasers of all texts: only phrase extraction, "
         "scoring and the language model leave the fold out. "
-        f"At most {sizes.lists:,} sentences of a fold are decoded, spread evenly over it, {sizes.fold_k} hypotheses "
+        f"At most {_each(sizes)} sentences of a fold are decoded, spread evenly over it, {sizes.fold_k} hypotheses "
         "each and once; the paper decodes all of its 175,000 in 7 rounds, about 700 hypotheses each.",
         f"Decoder weights are the best of {sizes.rounds} rounds on dev, not of rounds on the jackknifed lists; so dev, "
         "on which the variance is chosen, is not new to the decoder.",

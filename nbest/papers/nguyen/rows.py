@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,54 +88,71 @@ def train_row(run: Run, pair: str, on: str, kind: str) -> dict[str, Any]:
     """
     sizes, lists = NguyenSizes.of(run), lists_of(run, pair, on)
     if kind == "baseline":
-        return _baseline(run, lists)
+        return baseline(run, lists)
     base = run.need(f"{pair}-{on}-baseline")
-    reference = _chosen(LogLinear(base["start"]), lists.test)
+    reference = chosen_by(LogLinear(base["start"]), lists.test)
     if kind == "mert":
         model, status = fit_quietly(MERT(seed=run.seed, threads=run.threads), lists.train)
-        return {"none": {**_scores(model, lists), **_tests(model, lists.test, reference), "status": status}}
+        return {"none": {**_scores(model, lists), **tests(model, lists.test, reference), "status": status}}
     recipe = _features(run, pair, on, kind, lists)
     wide = lists.each(recipe)
     variances: tuple[float, ...] = (NONE, *sizes.variances)
     if kind == "moved":
         variances = (run.need(f"{pair}-{on}-pcp-train")["prior"]["variance"],)
-    tried: list[dict[str, Any]] = []
-    best = -np.inf
-    for number, variance in enumerate(variances):
-        trainer = SoftBLEU(
-            variance=variance, prior="sparse", start=base["start"], iterations=sizes.iterations, threads=run.threads
-        )
-        model, status = fit_quietly(trainer, wide.train)
-        tried.append(_found(model, wide, variance, status) | _tests(model, wide.test, reference))
-        if kind == "pcp-train" and variance != NONE and tried[-1]["heldout"] > best:
-            best = tried[-1]["heldout"]
+    best = [-np.inf]
+
+    def after(trainer: SoftBLEU, found: Mapping[str, Any]) -> None:
+        if kind == "pcp-train" and found["variance"] is not None and found["heldout"] > best[0]:
+            best[0] = found["heldout"]
             plain = _plain(trainer, wide.train).weights
             LogLinear(plain, (recipe,), dense=lists.train.feature_names).save(_model(run, pair, on, kind))
+
+    tried = with_priors(run, wide, variances, base["start"], reference, after=after)
+    return {"columns": len(wide.train.sparse_names), **summary(tried)}
+
+
+def with_priors(
+    run: Run,
+    wide: TableLists,
+    variances: Sequence[float],
+    start: Mapping[str, float],
+    reference: Floats,
+    after: Callable[[SoftBLEU, Mapping[str, Any]], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Soft BLEU from the linear model with each variance of the prior on added columns; tests are against it."""
+    tried: list[dict[str, Any]] = []
+    for number, variance in enumerate(variances):
+        common: dict[str, Any] = {"iterations": NguyenSizes.of(run).iterations, "threads": run.threads}
+        trainer = SoftBLEU(variance=variance, prior="sparse", start=dict(start), **common)
+        model, status = fit_quietly(trainer, wide.train)
+        tried.append(found_by(model, wide, variance, status) | tests(model, wide.test, reference))
+        if after is not None:
+            after(trainer, tried[-1])
         run.progress(number + 1, len(variances))
-    return {"columns": len(wide.train.sparse_names), **_summary(tried)}
+    return tried
 
 
-def _baseline(run: Run, lists: TableLists) -> dict[str, Any]:
+def baseline(run: Run, lists: TableLists) -> dict[str, Any]:
     """The linear model without a prior, from which all others start, and with one; oracles beside it."""
     trainer = SoftBLEU(threads=run.threads, progress=run.progress)
     model, status = fit_quietly(trainer, lists.train)
-    start, reference = dict(_plain(trainer, lists.train).weights), _chosen(model, lists.test)
-    tried = [_found(model, lists, NONE, status)]
+    start, reference = dict(_plain(trainer, lists.train).weights), chosen_by(model, lists.test)
+    tried = [found_by(model, lists, NONE, status)]
     for variance in NguyenSizes.of(run).variances:
         trainer = SoftBLEU(variance=variance, threads=run.threads, progress=run.progress)
         model, status = fit_quietly(trainer, lists.train)
-        tried.append(_found(model, lists, variance, status) | _tests(model, lists.test, reference))
+        tried.append(found_by(model, lists, variance, status) | tests(model, lists.test, reference))
     oracles = {name: part.score(oracle(part)) for name, part in lists._asdict().items()}
     counts = {name: [len(part), part.hypotheses] for name, part in lists._asdict().items()}
-    return {"columns": 0, **_summary(tried), "start": start, "oracle": oracles, "lists": counts}
+    return {"columns": 0, **summary(tried), "start": start, "oracle": oracles, "lists": counts}
 
 
-def _found(model: LogLinear, lists: TableLists, variance: float, status: str) -> dict[str, Any]:
+def found_by(model: LogLinear, lists: TableLists, variance: float, status: str) -> dict[str, Any]:
     """BLEU of each part, the variance (None: no prior), and how training ended."""
     return {"variance": variance if np.isfinite(variance) else None, "status": status, **_scores(model, lists)}
 
 
-def _summary(tried: list[dict[str, Any]]) -> dict[str, Any]:
+def summary(tried: list[dict[str, Any]]) -> dict[str, Any]:
     """Without a prior, with the one that is best on held-out lists, and what was tried (without test)."""
     none = next((found for found in tried if found["variance"] is None), None)
     prior = max((found for found in tried if found["variance"] is not None), key=lambda found: float(found["heldout"]))
@@ -171,7 +188,7 @@ def _plain(trainer: SoftBLEU, corpus: NBest) -> LogLinear:
     return LogLinear(dict(zip((*corpus.feature_names, *corpus.sparse_names), weights.tolist(), strict=True)))
 
 
-def _chosen(model: LogLinear, lists: NBest) -> Floats:
+def chosen_by(model: LogLinear, lists: NBest) -> Floats:
     """[N, M] statistics of what a model chooses; 0 where a list is empty."""
     return chosen_stats(lists, model.predict(lists))
 
@@ -180,9 +197,9 @@ def _scores(model: LogLinear, lists: TableLists) -> dict[str, float]:
     return {name: part.score(model.predict(part)) for name, part in lists._asdict().items()}
 
 
-def _tests(model: LogLinear, test: NBest, reference: Floats) -> dict[str, float]:
+def tests(model: LogLinear, test: NBest, reference: Floats) -> dict[str, float]:
     """p of the difference from the baseline on test."""
-    own = _chosen(model, test)
+    own = chosen_by(model, test)
     return {
         "wilcoxon": wilcoxon(METRIC, reference, own, batch=10).p,
         "permutation": permutation(METRIC, reference, own).p,

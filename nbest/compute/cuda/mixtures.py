@@ -1,0 +1,182 @@
+"""Gaussian mixtures on a device: the largest posteriors of hypotheses, and what a round of EM adds up."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nbest.base.types import Floats
+from nbest.compute.cuda import mixture_kernels as kernels
+from nbest.compute.cuda.device import Device, open_device
+
+TILE = 128  # hypotheses
+_BLOCK = 64  # kernels
+_ROWS = 1 << 20  # hypotheses scanned by one call
+_WARPS = 4
+_GROUP = 16  # blocks with one middle
+_PARTS = 8  # of the tiles of a shard, each summed by itself
+_PRECISION = "tf32x3"  # products of single precision, within 1e-6
+
+
+class _Placed(NamedTuple):
+    """What kernels read of a mixture, on the device."""
+
+    order: Any  # [NB * BM] numbers of kernels, by block
+    middles: Any  # [groups, DP]
+    slopes: Any  # [NB * BM, DP] 2 s (mean - middle), then the constant, and 1 where all have one covariance
+    sharpness: Any  # [NB * BM, DP] or [DP], s = 1 / (2 variance)
+    low: Any  # [NB, DP] of means
+    high: Any
+    least: Any  # [NB, DP] of sharpness
+    tops: Any  # [NB] of constants
+
+
+class DeviceMixture:
+    """Gaussians on a device, in blocks of neighbours. It pickles as the numbers it was made of."""
+
+    def __init__(self, device: str, means: Floats, variances: Floats, constants: Floats, block: int = _BLOCK) -> None:
+        self.name, self.means, self.variances, self.constants, self.block = device, means, variances, constants, block
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.means, self.variances, self.constants, self.block)
+
+    @property
+    def device(self) -> Device:
+        """Where it is."""
+        return open_device(self.name)
+
+    @property
+    def shared(self) -> bool:
+        """Whether all have one covariance."""
+        return len(self.variances) == 1
+
+    @cached_property
+    def width(self) -> int:
+        """Features and two more, padded."""
+        return max(16, 1 << (self.means.shape[1] + 1).bit_length())
+
+    @cached_property
+    def blocks(self) -> Any:
+        """[NB, BM] numbers of kernels, on the device; the last ones may come again to fill a block."""
+        scale = self.device.put(np.sqrt(self.variances.mean(axis=0)))
+        return neighbours(self.device, self.exact[0] / scale, self.block)
+
+    @cached_property
+    def filled(self) -> Any:
+        """[NB, BM] whether a place is that of a kernel, and not filled up."""
+        torch = self.device.torch
+        first = torch.ones_like(self.blocks, dtype=torch.bool)
+        first[:, 1:] = self.blocks[:, 1:] != self.blocks[:, :1]
+        return first
+
+    @cached_property
+    def placed(self) -> _Placed:
+        """On the device."""
+        torch, width = self.device.torch, self.means.shape[1]
+        means, halves, constants = self.exact
+        number = self.blocks
+        own, sharp = means[number], halves.expand_as(means)[number]
+        middles = torch.stack([part.mean((0, 1)) for part in own.split(_GROUP)])
+        away = own - middles.repeat_interleave(_GROUP, 0)[: len(own), None]
+        slopes = self.device.zeros(*number.shape, self.width)
+        slopes[..., :width] = 2 * sharp * away
+        slopes[..., width] = torch.where(self.filled, constants[number] - (sharp * away * away).sum(2), -1e30)
+        slopes[..., width + 1] = float(self.shared)
+
+        def padded(values: Any) -> Any:
+            return torch.nn.functional.pad(values, (0, self.width - width))
+
+        sharpness = padded(halves[0]) if self.shared else padded(sharp).reshape(-1, self.width)
+        single = (padded(own.amin(1)), padded(own.amax(1)), padded(sharp.amin(1)), constants[number].amax(1))
+        return _Placed(
+            number.reshape(-1).int(), padded(middles), slopes.reshape(-1, self.width).float(), sharpness.float(),
+            *(each.float().contiguous() for each in single),
+        )  # fmt: skip
+
+    @cached_property
+    def exact(self) -> tuple[Any, Any, Any]:
+        """Means, 1 / (2 variance) and constants in double precision."""
+        arrays = self.means, 0.5 / self.variances, np.maximum(self.constants, -1e30)
+        means, halves, constants = (self.device.put(np.asarray(each, np.float64)) for each in arrays)
+        return means, halves, constants
+
+    def scan(self, x: Any, cutoff: float, top: int) -> tuple[Any, Any, Any, Any]:
+        """Log densities [H] of x [H, D] on the device; numbers of the `top` kernels and their log densities, or where
+        `top` is 0 which blocks are near which tile."""
+        device, size = self.device, len(x)
+        count, tiles = len(self.blocks), -(-size // TILE)
+        logs = device.empty(max(1, size), kind="float32")
+        room = max(8, 1 << max(0, top - 1).bit_length())
+        chosen, values = (device.empty(max(1, size) if top else 1, room, kind=kind) for kind in ("int32", "float32"))
+        near = device.zeros(1 if top else max(1, tiles), count, kind="uint8")
+        bounds = device.empty(min(tiles, _ROWS // TILE), count, kind="float32")
+        for low in range(0, size, _ROWS):
+            part = slice(low, min(low + _ROWS, size))
+            some = part.stop - low
+            kernels.scan[(-(-some // TILE),)](
+                x[part], *self.placed[1:], bounds, logs[part], chosen[part] if top else chosen,
+                values[part] if top else values, near if top else near[low // TILE :], some, x.shape[1], count,
+                float(cutoff), BB=TILE, BM=self.block, CB=16, DP=self.width, TOP=room, SHARED=self.shared,
+                SELECT=top > 0, GROUP=_GROUP, PRECISION=_PRECISION, num_warps=_WARPS,
+            )  # fmt: skip
+        return logs, chosen, values, near
+
+    def largest(self, x: Any, top: int, tolerance: float, cutoff: float) -> tuple[Any, Any, Any]:
+        """On the device: kernels and posteriors [H, at least `top`] by falling posterior, and how many are kept [H]."""
+        device, size = self.device, len(x)
+        logs, chosen, values, _ = self.scan(x, cutoff, top)
+        room = chosen.shape[1]
+        kept, posteriors = device.empty(max(1, size), room, kind="int32"), device.empty(max(1, size), room)
+        counts = device.zeros(max(1, size), kind="int32")
+        if size:
+            kernels.refine[(-(-size // 32),)](
+                x, self.placed.order, *self.exact, logs, chosen, values, kept, posteriors, counts, size, x.shape[1],
+                top, float(tolerance), BR=32, TOP=room, SHARED=self.shared, num_warps=_WARPS,
+            )  # fmt: skip
+        return kept[:size], posteriors[:size], counts[:size]
+
+    def expected(self, x: Any, cutoff: float) -> tuple[float, Floats]:
+        """The log-likelihood of x [H, D] on the device, and for each kernel sums of posterior * (1, x, x^2)."""
+        assert not self.shared
+        size, width = x.shape
+        logs, _, _, near = self.scan(x, cutoff, 0)
+        tiles, count = near.shape
+        parts = min(_PARTS, tiles)
+        sums = self.device.empty(parts, count * self.block, 1 + 2 * self.width)
+        kernels.accumulate[(count, parts)](
+            x, *self.placed[1:4], logs, near, sums, size, width, count, tiles, -(-tiles // parts),
+            BB=TILE, BM=self.block, DP=self.width, GROUP=_GROUP, PRECISION=_PRECISION, num_warps=_WARPS,
+        )  # fmt: skip
+        total = float(logs[:size].double().sum())
+        found = sums.sum(0).reshape(count, self.block, -1)[self.filled]
+        middle = self.placed.middles.repeat_interleave(_GROUP, 0)[:count, None, :width]
+        mass, middle = found[:, :1], middle.expand(-1, self.block, -1)[self.filled]
+        first, second = (found[:, 1 + at : 1 + at + width] for at in (0, self.width))
+        moved = first + middle * mass, second + 2 * middle * first + middle**2 * mass
+        out = np.zeros((len(self.means), 1 + 2 * width))
+        out[self.device.get(self.blocks[self.filled])] = self.device.get(self.device.torch.cat([mass, *moved], 1))
+        return total, out
+
+
+def neighbours(device: Device, points: Any, size: int) -> Any:
+    """[NB, size] numbers of points [M, D] in blocks that lie near each other, on the device; the first of a block comes
+    again where it is not full. They are halved, again and again, across the feature in which they spread most."""
+    torch, (count, width) = device.torch, points.shape
+    order = torch.arange(count, device=device.device)
+    ends = np.array([0, count])
+    while (lengths := np.diff(ends)).max(initial=0) > size:
+        node = torch.repeat_interleave(device.put(np.arange(len(lengths))), device.put(lengths))
+        own, index = points[order], node[:, None].expand(-1, width)
+        empty = device.zeros(len(lengths), width)
+        high = empty.scatter_reduce(0, index, own, "amax", include_self=False)
+        low = empty.scatter_reduce(0, index, own, "amin", include_self=False)
+        value = own.gather(1, (high - low).argmax(1)[node][:, None])[:, 0]
+        by_value = torch.sort(value, stable=True).indices
+        order = order[by_value[torch.sort(node[by_value], stable=True).indices]]
+        halves = -(-lengths // (2 * size)) * size  # whole blocks
+        ends = np.unique(np.append(ends, ends[:-1] + np.where(lengths > size, halves, 0)))
+    place = device.put(ends[:-1])[:, None] + torch.arange(size, device=device.device)[None, :]
+    full = place < device.put(ends[1:])[:, None]
+    return order[torch.where(full, place, place[:, :1])]
