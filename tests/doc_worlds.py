@@ -104,15 +104,6 @@ def methods() -> None:
         nbest.write(nbest.from_records(rows), f"{name}.jsonl")
 
 
-def joining() -> None:
-    """Two segments, and tables of scores."""
-    rows = [("utt1", "a b"), ("utt1", "a c"), ("utt2", "b")]
-    nbest.write(nbest.from_records([{"id": i, "text": text, "am": -1.0} for i, text in rows]), "dev.jsonl")
-    Path("reward.csv").write_text("id,index,reward\nutt1,0,0.5\nutt1,1,0.25\nutt2,0,0.75\n")
-    Path("comet.tsv").write_text("id\ttext\tcomet\nutt1\ta b\t0.8\nutt1\ta c\t0.7\nutt2\tb\t0.9\n")
-    Path("qe.txt").write_text("0.1\n0.2\n0.3\n")
-
-
 def kana() -> None:
     """Text with readings, a dictionary, kana."""
     text = "".join(f"{line}\n" for line in read_lines(200, 1))
@@ -154,7 +145,6 @@ WORLDS: dict[str, Callable[[], None]] = {
     "docs/formats.md": formats,
     "docs/forests.md": forests,
     "docs/index.md": lists,
-    "docs/joining.md": joining,
     "docs/loop.md": loop,
     "docs/low-dimensional.md": sources,
     "docs/methods.md": methods,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+import warnings
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -44,8 +45,10 @@ class English:
 
     def __init__(self) -> None:
         try:
-            from whisper_normalizer.basic import remove_symbols_and_diacritics
-            from whisper_normalizer.english import EnglishTextNormalizer
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of its source when it is first compiled: nothing a user could mend
+                from whisper_normalizer.basic import remove_symbols_and_diacritics
+                from whisper_normalizer.english import EnglishTextNormalizer
         except ImportError as error:
             raise CapabilityError(
                 "the normaliser 'whisper' needs a package that is not installed: pip install 'nbest[asr]'; 'basic' "

@@ -14,7 +14,7 @@ import pytest
 
 from nbest import formats
 from nbest.cli.beside import JOBS
-from nbest.compute import forks
+from nbest.compute import forks, kernel_cache
 from nbest.formats import bundled
 from nbest.formats.lists import jsonl, moses, plainly
 
@@ -121,7 +121,7 @@ def test_small_files_are_the_same_without_a_kernel(world: Path, kind: str, monke
     path = world / f"lists.{kind}"
     formats.write(formats.read(world / "dev.nbest"), path, kind)
     reader = {"jsonl": jsonl, "moses": moses}[kind]
-    monkeypatch.setattr(plainly, "is_kept", lambda kernel: False)
+    monkeypatch.setattr(kernel_cache, "is_kept", lambda kernel: False)
     monkeypatch.setattr(plainly, "thrifty", False)
     fast = formats.read(path, kind)
     monkeypatch.setattr(plainly, "thrifty", True)
@@ -134,7 +134,7 @@ def test_small_files_are_the_same_without_a_kernel(world: Path, kind: str, monke
 def test_a_kernel_is_compiled_after_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not before; one that is on disk is used at once."""
     monkeypatch.setattr(plainly, "thrifty", True)
-    monkeypatch.setattr(plainly, "is_kept", lambda kernel: kernel == "kept")
+    monkeypatch.setattr(kernel_cache, "is_kept", lambda kernel: kernel == "kept")
     reading = plainly.Plainly(10)
     assert [reading.suits("new", 4) for _ in range(4)] == [True, True, False, False]
     assert not plainly.Plainly(10).suits("kept", 4)

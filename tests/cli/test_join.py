@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 import nbest
 from tests.cli.conftest import Run
+from tests.doc_blocks import run_page
 
 
 @pytest.fixture
@@ -84,8 +84,7 @@ def test_a_table_as_a_metric(run: Run, folder: Path, table: Path) -> None:
     assert rows["mert"] == pytest.approx(by_table["oracle"])  # the metric is one of the features
 
 
-def test_the_docs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "joining.md").read_text("utf-8")
+def test_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     Path("dev.jsonl").write_text(
         '{"id": "utt1", "hypotheses": [{"text": "a b", "features": {"lm": 1}}, {"text": "a", "features": {"lm": 2}}]}\n'
@@ -94,12 +93,8 @@ def test_the_docs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     Path("reward.csv").write_text("id,text,reward,right\nutt2,c,0.5,true\nutt1,a b,2,false\nutt1,a,1,true\n")
     Path("comet.tsv").write_text("id\tindex\tcomet\nutt1\t0\t0.1\nutt1\t1\t0.2\nutt2\t0\t0.3\n")
     Path("qe.txt").write_text("1\n2\n3\n")
-    for line in (re.search(r"^```sh\n(.*?)^```", text, re.M | re.S) or [""])[1].splitlines():
-        assert run(*shlex.split(line)[1:]).code == 0, line
+    run_page("docs/joining.md", capfd)
     assert nbest.read("dev.scored.jsonl").column("qe").tolist() == [1, 2, 3]
-    found: dict[str, nbest.NBest] = {}
-    exec((re.search(r"^```python\n(.*?)^```", text, re.M | re.S) or [""])[1], found)
-    assert found["scored"].feature_names == ("lm", "reward", "right", "reward_missing", "right_missing", "words", "qe")
 
 
 def test_gains_and_groups_of_a_table(run: Run, folder: Path, table: Path) -> None:
