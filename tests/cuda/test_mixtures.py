@@ -8,7 +8,7 @@ from nbest.features import GaussianKernels
 from nbest.features.kernels.em import _statistics, row_shards
 from nbest.features.kernels.mixture import GaussianMixture
 from nbest.features.kernels.posteriors import kernel_posteriors, largest
-from nbest.features.kernels.reestimate import Means
+from nbest.features.kernels.reestimate import PARTS, MovingKernels
 from nbest.metrics import make_metric
 from nbest.objectives import Risk
 from nbest.objectives.backends import computing_with
@@ -103,10 +103,12 @@ def test_re_estimation_has_the_slope_of_the_processor(backend: CudaBackend, smal
     metric, found = lists.need_stats()[1], []
     for who in (None, backend):
         with computing_with(who or "numba"):
-            found.append(Means(recipe, lists, Risk(metric), weights).value_and_slope(recipe["means"]))
-    (value, slope), (own_value, own_slope) = found
+            kernels = MovingKernels(recipe, lists, Risk(metric), weights)
+            found.append(kernels.value_and_slopes(kernels.mixture))
+    (value, slopes), (own_value, own_slopes) = found
     assert own_value == pytest.approx(value, rel=1e-6)
-    assert np.abs(own_slope - slope).max() < 1e-5 * np.abs(slope).max()
+    for part in PARTS:
+        assert np.abs(own_slopes[part] - slopes[part]).max() < 1e-5 * np.abs(slopes[part]).max(), part
 
 
 @pytest.mark.device

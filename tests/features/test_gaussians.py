@@ -14,7 +14,7 @@ from nbest.features import GaussianKernels, apply_recipes, reestimate
 from nbest.features.kernels import em
 from nbest.features.kernels.mixture import GaussianMixture
 from nbest.features.kernels.posteriors import kernel_posteriors, largest
-from nbest.features.kernels.reestimate import Means
+from nbest.features.kernels.reestimate import PARTS, MovingKernels, moved
 from nbest.objectives import NO_PENALTY, Likelihood
 from nbest.objectives.risk import Risk
 from nbest.testing import toy_lists, with_scaled
@@ -297,6 +297,13 @@ def test_perceptron_kernels():
         GaussianKernels().fit_perceptron(corpus.keep(first), model)
 
 
+def test_the_global_covariance_is_that_of_all_hypotheses():
+    corpus = toy_lists(segments_=30)
+    recipe = GaussianKernels().fit_perceptron(corpus, {"first": 1.0}, covariance="global", width=2.0)
+    values = np.stack([corpus.column(name) for name in recipe["names"]], axis=1)
+    np.testing.assert_allclose(recipe["variances"], 4 * (values.var(axis=0) / recipe["scale"] ** 2)[None])
+
+
 def test_recipes_through_npz_other_columns_and_empty_lists(tmp_path):
     corpus = toy_lists(sparse=True)
     recipe = GaussianKernels(features=["third", "first"]).fit_ml(corpus, 5)
@@ -335,6 +342,8 @@ def test_bad_options():
             fitter.fit_ml(corpus)
     with pytest.raises(ParameterError, match="'width' of fit_perceptron must be > 0"):
         GaussianKernels().fit_perceptron(corpus, {"first": 1.0}, width=0.0)
+    with pytest.raises(ParameterError, match="'covariance' of fit_perceptron must be nearest or global, got wide"):
+        GaussianKernels().fit_perceptron(corpus, {"first": 1.0}, covariance="wide")
     with pytest.raises(CapabilityError, match=r"fit_ml needs the feature 'frist' .* did you mean 'first'"):
         GaussianKernels(features=["frist"]).fit_ml(corpus)
     with pytest.raises(CapabilityError, match="fit_ml needs a dense feature that varies"):
@@ -356,7 +365,7 @@ def problem(objective, corpus, size=5, **options):
     recipe = {**GaussianKernels().fit_ml(corpus, size), **options}
     rng = np.random.default_rng(1)
     weights = {"first": 1.0, "second": 0.3} | {f"kernel:{m}": w for m, w in enumerate(rng.normal(0, 2, size))}
-    return recipe, weights, Means(recipe, corpus, objective, weights)
+    return recipe, weights, MovingKernels(recipe, corpus, objective, weights)
 
 
 def differences(function, point, step=1e-5):
@@ -369,8 +378,24 @@ def differences(function, point, step=1e-5):
     return slope
 
 
+def along(kernels, part):
+    """Value and slope as functions of one part, in the units in which it is moved."""
+    start = {
+        "means": kernels.mixture.means,
+        "variances": np.log(kernels.mixture.variances),
+        "priors": kernels.mixture.log_priors,
+    }
+
+    def function(point):
+        value, slopes = kernels.value_and_slopes(moved(kernels.mixture, (part,), point.ravel()))
+        return value, slopes[part]
+
+    return function, start[part]
+
+
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("name", ["risk", "annealed", "bleu", "likelihood"])
-def test_the_slope_by_means_is_the_finite_difference(name):
+def test_slopes_are_finite_differences(name, part):
     corpus = toy_lists(segments_=20, metric=BLEU(tokenize="none") if name == "bleu" else WER())
     objective = {
         "risk": Risk(corpus.metric),
@@ -378,19 +403,30 @@ def test_the_slope_by_means_is_the_finite_difference(name):
         "bleu": Risk(corpus.metric),
         "likelihood": Likelihood(NO_PENALTY),
     }[name]
-    recipe, _, means = problem(objective, corpus, top=5, tolerance=0.0)
-    value, slope = means.value_and_slope(recipe["means"])
-    expected = differences(means.value_and_slope, recipe["means"])
+    _, _, kernels = problem(objective, corpus, top=5, tolerance=0.0)
+    function, point = along(kernels, part)
+    value, slope = function(point)
+    expected = differences(function, point)
     assert np.isfinite(value)
     assert np.abs(expected).max() > 1e-4
     np.testing.assert_allclose(slope, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+
+def test_the_slope_of_a_shared_variance():
+    corpus = toy_lists(segments_=20)
+    recipe = GaussianKernels(top=50, tolerance=0.0).fit_perceptron(corpus, {"first": 1.0}, width=2.0)
+    weights = {"first": 1.0} | {f"kernel:{m}": np.sin(m) for m in range(len(recipe["means"]))}
+    function, point = along(MovingKernels(recipe, corpus, Risk(corpus.metric), weights), "variances")
+    assert point.shape == (1, len(recipe["names"]))
+    expected = differences(function, point)
+    np.testing.assert_allclose(function(point)[1], expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
 
 
 def test_the_printed_derivative_would_fail():
     """Known-bad: leaving out how a mean changes the other kernel_posteriors (r != m)."""
     corpus = toy_lists(segments_=20)
     recipe, _, means = problem(Risk(corpus.metric), corpus, top=5, tolerance=0.0)
-    expected = differences(means.value_and_slope, recipe["means"])
+    expected = differences(*along(means, "means"))
     q = kernel_posteriors(means.mixture, means.x, 5, 0.0).toarray()
     scores = means.linear + q @ means.kernel_weights
     _, credit = means.objective.combine(means.objective.moments(scores, means.shard))
@@ -400,19 +436,35 @@ def test_the_printed_derivative_would_fail():
     assert np.abs(slope - expected).max() > 0.1 * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("parts", [("means",), PARTS])
 @pytest.mark.parametrize("options", [{"top": 5, "tolerance": 0.0}, {"top": 2, "tolerance": 1e-2}])
-def test_re_estimation_never_makes_the_objective_worse(options):
+def test_re_estimation_never_makes_the_objective_worse(options, parts):
     corpus = toy_lists(segments_=60, noise=0.5)
     objective = Risk(corpus.metric)
-    recipe, weights, means = problem(objective, corpus, **options)
-    before, _ = means.value_and_slope(recipe["means"])
-    found = reestimate(recipe, corpus, objective, weights)
-    after, _ = means.value_and_slope(found["means"])
-    assert after < before
-    assert all(found[key] is recipe[key] for key in recipe if key != "means")
-    huge = reestimate(recipe, corpus, objective, weights, iterations=2, step=1e3)
-    assert means.value_and_slope(huge["means"])[0] <= before
+    recipe, weights, _ = problem(objective, corpus, **options)
+
+    def value(of):
+        kernels = MovingKernels(of, corpus, objective, weights)
+        return kernels.value_and_slopes(kernels.mixture)[0]
+
+    before = value(recipe)
+    found = reestimate(recipe, corpus, objective, weights, parts=parts)
+    assert value(found) < before
+    assert all(found[key] is recipe[key] for key in recipe if key not in parts)
+    assert not any(np.array_equal(found[key], recipe[key]) for key in parts)
+    assert apply_recipes(corpus, [found]).sparse.shape[1] == len(recipe["means"])
+    huge = reestimate(recipe, corpus, objective, weights, parts=parts, iterations=2, step=1e3)
+    assert value(huge) <= before
+
+
+def test_bad_options_of_re_estimation():
+    corpus = toy_lists(segments_=20)
+    objective = Risk(corpus.metric)
+    recipe, weights, _ = problem(objective, corpus)
     with pytest.raises(ParameterError, match="'iterations' of reestimate must be >= 1, got 0"):
         reestimate(recipe, corpus, objective, weights, iterations=0)
     with pytest.raises(CapabilityError, match="reestimate needs the feature 'first'"):
         reestimate(recipe, corpus.without_features(["first"]), objective, weights)
+    for parts, got in (((), "none"), (("means", "median"), "'median'")):
+        with pytest.raises(ParameterError, match=f"must be some of means, variances, priors, got {got}"):
+            reestimate(recipe, corpus, objective, weights, parts=parts)
