@@ -25,9 +25,11 @@ PRIOR: dict[str, dict[str, Any]] = {"softbleu": {"variance": 1.0}}
 
 @dataclass(frozen=True)
 class BinWeights(Study):
-    """Rows: feature, bin, low, high (null: without end), mean, hypotheses, linear and trained (weights of the bin).
+    """Rows: feature, bin, low, high (null: without end), mean, hypotheses, and weights of the bin: linear, trained
+    (from there) and from_zero (trained from 0).
 
-    A constant added to all bins of a feature changes no choice; in rows each feature's weights, weighted by
+    Weights of softbleu are as it left them (the paper's lambda), those of other methods as models have them. A
+    constant added to all bins of a feature changes no choice; in rows each feature's weights, weighted by
     its hypotheses, have mean 0.
     """
 
@@ -43,7 +45,8 @@ class BinWeights(Study):
                 name="linear", x=means, y=[row["linear"] for row in rows], colour=PALE, style="dashed", width=1.6
             )
             own = Series("trained bins", means, [row["trained"] for row in rows], COLOURS[0], dots=True)
-            panels.append(LineChart([line, own], feature, "value", "score"))
+            zero = Series("trained from 0", means, [row["from_zero"] for row in rows], COLOURS[1], dots=True)
+            panels.append(LineChart([line, own, zero], feature, "value", "score"))
         reached = "; ".join(
             f"{name}: " + ", ".join(f"{key} {value:.2f}" for key, value in scores.items())
             for name, scores in self.settings["scores"].items()
@@ -69,33 +72,47 @@ def bins(
 
         nbest study bins dev.nbest --refs dev.ref --metric bleu --bins 20 --split 0.25 -o bins
 
-    Trains a linear model, replaces its features by bins that score alike, and trains those further. Nguyen, Mahajan &
-    He (2007), section 4.3.2 and figure 3. Held-out lists are scored and choose nothing, so that the picture shows what
-    training does to bins. `settings` go to both trainings; the bins have a prior (`PRIOR`) where none is given.
+    Trains a linear model, replaces its features by bins that score alike, and trains those further; and bins whose
+    weights begin at 0. Nguyen, Mahajan & He (2007), section 4.3.2 and figure 3. Held-out lists are scored and choose
+    nothing, so that the picture shows what training does to bins. `settings` go to all trainings; the bins have a prior
+    (`PRIOR`) where none is given.
     """
     if not hasattr(build(method), "start"):
         raise CapabilityError(f"the method {method!r} cannot start from given weights; use softbleu or risk")
     common = {"seed": seed, "threads": threads}
     with counting_failures("trainings"), as_learnt():
-        linear = build(method, settings, **common).fit(corpus)
+        first = build(method, settings, **common)
+        linear = first.fit(corpus)
         if progress is not None:
-            progress(1, 2)
+            progress(1, 3)
         recipe = Bins(count, soft, features).fit(corpus)
         plain = {"dev": corpus} if heldout is None else {"dev": corpus, "heldout": heldout}
         binned = {name: _binned(part, recipe) for name, part in plain.items()}
-        seeded = seed_weights(recipe, linear.weights)
+        seeded = seed_weights(recipe, _left(first, linear))
         start = {name: weight for name, weight in seeded.items() if name not in recipe["names"]}
-        trained = build(method, {**PRIOR.get(method, {}), **(settings or {}), "start": start}, **common).fit(
-            binned["dev"]
-        )
+        own, found = {**PRIOR.get(method, {}), **(settings or {})}, []
+        for number, begin in enumerate((start, None)):
+            trainer = build(method, {**own, "start": begin}, **common)
+            model = trainer.fit(binned["dev"])
+            found.append((model, _left(trainer, model)))
+            if progress is not None:
+                progress(2 + number, 3)
+    (trained, weights), (from_zero, other) = found
     scores = {
         "linear": _scores(linear, plain),
         "as bins": _scores(LogLinear(start, versions={}), binned),
         "trained bins": _scores(trained, binned),
+        "trained from 0": _scores(from_zero, binned),
     }
     kept = {"method": method, "bins": count, "soft": soft, "settings": dict(settings or {}), "seed": seed}
-    rows = _rows(recipe, binned["dev"], start, trained.weights)
+    rows = _rows(recipe, binned["dev"], {"linear": start, "trained": weights, "from_zero": other})
     return BinWeights(**about(corpus), settings={**kept, "scores": scores}, rows=tuple(rows))
+
+
+def _left(trainer: Any, model: LogLinear) -> Mapping[str, float]:
+    """Weights as training left them, where the trainer says so, else those of the model."""
+    left: Mapping[str, float] | None = getattr(trainer, "weights_", None)
+    return model.weights if left is None else left
 
 
 def _scores(model: LogLinear, parts: Mapping[str, NBest]) -> dict[str, float]:
@@ -107,9 +124,7 @@ def _binned(corpus: NBest, recipe: Mapping[str, Any]) -> NBest:
     return apply_recipes(corpus, [recipe]).without_features(recipe["names"])
 
 
-def _rows(
-    recipe: Mapping[str, Any], binned: NBest, linear: Mapping[str, float], trained: Mapping[str, float]
-) -> list[dict[str, Any]]:
+def _rows(recipe: Mapping[str, Any], binned: NBest, lines: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
     assert binned.sparse is not None
     mass = dict(zip(binned.sparse_names, np.asarray(binned.sparse.sum(axis=0)).ravel().tolist(), strict=True))
     rows: list[dict[str, Any]] = []
@@ -117,14 +132,14 @@ def _rows(
     for j, (name, size) in enumerate(zip(recipe["names"], recipe["sizes"], strict=True)):
         columns = [f"{name}:bin{b}" for b in range(size)]
         counts = np.array([mass[column] for column in columns])
-        centred = []
-        for weights in (linear, trained):
+        centred = {}
+        for line, weights in lines.items():
             values = np.array([weights[column] for column in columns])
-            centred.append((values - values @ counts / counts.sum()).tolist())
+            centred[line] = (values - values @ counts / counts.sum()).tolist()
         edges = [None, *np.asarray(recipe["edges"])[at + j + 1 : at + j + size].tolist(), None]
         means = np.asarray(recipe["means"])[at : at + size].tolist()
         for b in range(size):
             place = {"feature": name, "bin": b, "low": edges[b], "high": edges[b + 1], "mean": means[b]}
-            rows.append({**place, "hypotheses": counts[b], "linear": centred[0][b], "trained": centred[1][b]})
+            rows.append({**place, "hypotheses": counts[b], **{line: each[b] for line, each in centred.items()}})
         at += size
     return rows

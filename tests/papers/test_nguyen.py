@@ -70,7 +70,7 @@ def test_the_report_has_every_row_and_the_papers_own(finished: Run) -> None:
     assert all(step["seconds"] is not None for step in content["steps"])
     table = next(each for each in content["tables"] if "jackknifed" in each["title"])
     assert table["paper"]["rows"] == [list(row) for row in PAPER_TABLE]
-    assert len(table["rows"]) == 1 + 2 * 8 - 2  # MERT has no prior, re-estimated means nothing else
+    assert len(table["rows"]) == 1 + 2 * 9 - 1 + 2  # MERT has no prior, re-estimated kernels nothing else
     top = dict(zip(table["columns"], table["rows"][0], strict=True))
     for cells in table["rows"][1:]:
         row = dict(zip(table["columns"], cells, strict=True))
@@ -89,6 +89,9 @@ def test_the_report_has_every_row_and_the_papers_own(finished: Run) -> None:
     curve = next(each for each in content["tables"] if "as lists grow" in each["title"])
     assert {row[2] for row in curve["rows"]} == {200, 400}
     assert len(curve["rows"]) == 2 * 2 * 4
+    speed = next(each for each in content["tables"] if each["title"] == "fr-en: speed")
+    assert all(row[1] > 0 and row[2] > 0 for row in speed["rows"])
+    assert speed["rows"][0][2] == 1.0
     tried = next(each for each in content["tables"] if "did not try" in each["title"])
     assert len(tried["rows"]) == 2 * 3 + 2
 

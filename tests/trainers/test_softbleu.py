@@ -305,3 +305,17 @@ def test_a_prior_on_sparse_weights_leaves_the_dense_model_as_it_is(seed):
 def test_what_a_prior_may_be_on():
     with pytest.raises(ParameterError, match="prior"):
         SoftBLEU(prior="dense").fit(lists())
+
+
+def test_weights_as_they_were_left():
+    """Those of the model, but for the sharpness: a training that starts there begins with its value."""
+    corpus = lists()
+    trainer = SoftBLEU(variance=PRIOR)
+    model = trainer.fit(corpus)
+    ratios = [trainer.weights_[name] / weight for name, weight in model.weights.items()]
+    assert ratios == pytest.approx([ratios[0]] * len(ratios))
+    assert ratios[0] > 0
+    again = SoftBLEU(variance=PRIOR, start=trainer.weights_, iterations=1)
+    again.fit(corpus)
+    best = min(row["value"] for row in trainer.result_.history)
+    assert again.result_.history[0]["value"] == pytest.approx(best)

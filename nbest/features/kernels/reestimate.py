@@ -206,7 +206,8 @@ class DevicePulls:
                 entries = by_column(self.device, which, pull * own[:, None], kept, count)
                 factors = [self.device.torch.ones_like(own), *rows.T.contiguous(), *(rows.T.contiguous() ** 2)]
                 total += np.stack([self.device.get(entries.long(each))[:count] for each in factors], axis=1)
-        return total[:, 0], *np.split(total[:, 1:], 2, axis=1)
+        first, second = np.split(total[:, 1:], 2, axis=1)
+        return total[:, 0], first, second
 
 
 def _identity(corpus: NBest, losses: Floats) -> Shard:

@@ -64,7 +64,8 @@ class NguyenSizes:
     widths: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)  # of perceptron kernels
     variances: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0, 1e4)
     iterations: int = 50
-    moves: int = 8  # evaluations when means are re-estimated
+    moves: int = 8  # evaluations when kernels are re-estimated
+    timed: int = 1000  # lists that methods are timed on
     corners: int = 512
     start_lists: int = 300  # that the starts are tried on, and hypotheses of each
     start_k: int = 40
@@ -87,7 +88,7 @@ class NguyenSizes:
             lists=(200,), fold_k=50, small=64, large=256, pool=20_000, curve=(200, 400), curve_kernels=(64,),
             curve_pool=20_000, widths=(0.5, 1.0), variances=(1e-3, 1e-2, 1.0, 1e3),
             iterations=30,
-            corners=32, start_lists=100, start_k=20,
+            timed=100, corners=32, start_lists=100, start_k=20,
         )  # fmt: skip
 
 

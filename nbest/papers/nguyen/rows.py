@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,9 +12,9 @@ from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.decisions import oracle
 from nbest.evaluation.significance import permutation, wilcoxon
-from nbest.features import Bins, GaussianKernels, apply_recipes, corpus_scale, reestimate, within_scale
+from nbest.features import Bins, GaussianKernels, apply_recipes, reestimate
 from nbest.model.loglinear import LogLinear, load
-from nbest.objectives import Risk, scales
+from nbest.objectives import Risk
 from nbest.papers.data import chosen_stats
 from nbest.papers.nguyen.lists import METRIC, NguyenSizes, dev_lists, fit_quietly, kept, quietly
 from nbest.papers.run import Run
@@ -22,9 +23,11 @@ from nbest.studies.starts import starts as starts_study
 from nbest.trainers import MERT, SoftBLEU
 from nbest.trainers.sharpness import spread
 
-ROWS = ("baseline", "mert", "bins", "ml-small", "ml-large", "pcp-dev", "pcp-train", "moved")
-"""Rows in their order; the last has the kernels of the one before it, with means re-estimated."""
-KERNELS = ("ml-small", "ml-large", "pcp-dev", "pcp-train")
+KERNELS = ("ml-small", "ml-large", "pcp-dev", "pcp-train", "pcp-global")
+MOVED = {"moved": ("means",), "moved-all": ("means", "variances", "priors")}
+"""Rows with the kernels of pcp-train, re-estimated: what of them is moved."""
+ROWS = ("baseline", "mert", "bins", "bins-zero", *KERNELS)
+"""Rows of both tables, in their order; that of jackknifed lists has those of `MOVED` besides."""
 NONE = float("inf")
 
 
@@ -68,7 +71,8 @@ def make_kernels(run: Run, pair: str, kind: str) -> dict[str, Any]:
         fitted: dict[str, Any] = {"hypotheses": few.hypotheses, "log-likelihood": kernels.history_[-1].log_likelihood}
     else:
         lists = kept(run, pair, "dev") if kind == "pcp-dev" else jackknifed(run, pair)
-        recipe = kernels.fit_perceptron(lists, run.need(f"{pair}-train-baseline")["start"])
+        how: dict[str, Any] = {"covariance": "global", "width": 1.0} if kind == "pcp-global" else {}
+        recipe = kernels.fit_perceptron(lists, run.need(f"{pair}-train-baseline")["start"], **how)
         fitted = {"hypotheses": lists.hypotheses}
     LogLinear({}, features=(recipe,)).save(_recipe(run, pair, kind))
     return {"kernels": len(recipe["means"]), **fitted}
@@ -97,17 +101,17 @@ def train_row(run: Run, pair: str, on: str, kind: str) -> dict[str, Any]:
     recipe = _features(run, pair, on, kind, lists)
     wide = lists.each(recipe)
     variances: tuple[float, ...] = (NONE, *sizes.variances)
-    if kind == "moved":
+    if kind in MOVED:
         variances = (run.need(f"{pair}-{on}-pcp-train")["prior"]["variance"],)
     best = [-np.inf]
 
     def after(trainer: SoftBLEU, found: Mapping[str, Any]) -> None:
         if kind == "pcp-train" and found["variance"] is not None and found["heldout"] > best[0]:
             best[0] = found["heldout"]
-            plain = _plain(trainer, wide.train).weights
-            LogLinear(plain, (recipe,), dense=lists.train.feature_names).save(_model(run, pair, on, kind))
+            LogLinear(_plain(trainer), (recipe,), dense=lists.train.feature_names).save(_model(run, pair, on, kind))
 
-    tried = with_priors(run, wide, variances, base["start"], reference, after=after)
+    start = {} if kind == "bins-zero" else base["start"]
+    tried = with_priors(run, wide, variances, start, reference, after=after)
     return {"columns": len(wide.train.sparse_names), **summary(tried)}
 
 
@@ -119,7 +123,8 @@ def with_priors(
     reference: Floats,
     after: Callable[[SoftBLEU, Mapping[str, Any]], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Soft BLEU from the linear model with each variance of the prior on added columns; tests are against it."""
+    """Soft BLEU from given weights, others 0, with each variance of the prior on added columns; tests are against
+    `reference`."""
     tried: list[dict[str, Any]] = []
     for number, variance in enumerate(variances):
         common: dict[str, Any] = {"iterations": NguyenSizes.of(run).iterations, "threads": run.threads}
@@ -136,7 +141,7 @@ def baseline(run: Run, lists: TableLists) -> dict[str, Any]:
     """The linear model without a prior, from which all others start, and with one; oracles beside it."""
     trainer = SoftBLEU(threads=run.threads, progress=run.progress)
     model, status = fit_quietly(trainer, lists.train)
-    start, reference = dict(_plain(trainer, lists.train).weights), chosen_by(model, lists.test)
+    start, reference = _plain(trainer), chosen_by(model, lists.test)
     tried = [found_by(model, lists, NONE, status)]
     for variance in NguyenSizes.of(run).variances:
         trainer = SoftBLEU(variance=variance, threads=run.threads, progress=run.progress)
@@ -162,9 +167,9 @@ def summary(tried: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _features(run: Run, pair: str, on: str, kind: str, lists: TableLists) -> dict[str, Any]:
     """The recipe of a row."""
-    if kind == "bins":
+    if kind in ("bins", "bins-zero"):
         return Bins(20).fit(lists.train)
-    if kind != "moved":
+    if kind not in MOVED:
         run.need(f"{pair}-kernels-{kind}")
         return dict(load(_recipe(run, pair, kind)).features[0])
     run.need(f"{pair}-{on}-pcp-train")
@@ -172,20 +177,17 @@ def _features(run: Run, pair: str, on: str, kind: str, lists: TableLists) -> dic
     risk = Risk(METRIC, order=1, alpha=100.0, segments=len(lists.train))
     step = 0.01 * float(np.sqrt(len(model.features[0]["means"])))
     common: dict[str, Any] = {"iterations": NguyenSizes.of(run).moves, "step": step, "threads": run.threads}
-    return reestimate(model.features[0], lists.train, risk, model.weights, **common)
+    return reestimate(model.features[0], lists.train, risk, model.weights, parts=MOVED[kind], **common)
 
 
 def _model(run: Run, pair: str, on: str, kind: str) -> str:
     return str(run.work / f"{pair}-{on}-{kind}-model.json")
 
 
-def _plain(trainer: SoftBLEU, corpus: NBest) -> LogLinear:
-    """The weights as soft BLEU left them: those of a model are scaled for a fair posterior, and the sharpness of the
-    posterior is part of what soft BLEU learns."""
-    assert trainer.result_ is not None
-    scale = corpus_scale(corpus, scales(corpus, within_scale(corpus)))
-    weights = np.divide(trainer.result_.weights, scale, out=np.zeros(len(scale)), where=scale > 0)
-    return LogLinear(dict(zip((*corpus.feature_names, *corpus.sparse_names), weights.tolist(), strict=True)))
+def _plain(trainer: SoftBLEU) -> dict[str, float]:
+    """The weights as soft BLEU left them, lambda of the paper."""
+    assert trainer.weights_ is not None
+    return trainer.weights_
 
 
 def chosen_by(model: LogLinear, lists: NBest) -> Floats:
@@ -204,6 +206,27 @@ def tests(model: LogLinear, test: NBest, reference: Floats) -> dict[str, float]:
         "wilcoxon": wilcoxon(METRIC, reference, own, batch=10).p,
         "permutation": permutation(METRIC, reference, own).p,
     }
+
+
+def time_training(run: Run, pair: str) -> dict[str, Any]:
+    """Seconds of soft BLEU by RProp and of MERT on the same lists, one after the other on one thread, twice.
+
+    The first time is not counted: kernels may be compiled then. Section 2.3.3: RProp was about 6 times faster.
+    """
+    lists = jackknifed(run, pair)
+    few = lists.select(spread(len(lists), NguyenSizes.of(run).timed))
+    found: dict[str, Any] = {"segments": len(few), "hypotheses": few.hypotheses}
+    for name, trainer in (
+        ("softbleu", SoftBLEU(threads=1)),
+        ("mert-1", MERT(restarts=1, hops=0, seed=run.seed, threads=1)),
+        ("mert", MERT(seed=run.seed, threads=1)),
+    ):
+        for _ in range(2):
+            began = time.process_time()
+            model, status = fit_quietly(trainer, few)
+            seconds = time.process_time() - began
+        found[name] = {"seconds": seconds, "train": few.score(model.predict(few)), "status": status}
+    return found
 
 
 # figures --------------------------------------------------------------------------------------------------------

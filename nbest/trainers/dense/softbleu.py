@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from nbest.base.parameters import parameter
 from nbest.base.types import Floats
@@ -44,6 +44,9 @@ class SoftBLEU(Trainer):
     optimiser: str = parameter("rprop", "what climbs", choices=OPTIMISERS)
     iterations: int = parameter(500, "of the optimiser, at most", least=1)
     start: dict[str, float] | None = parameter(None, "weights to start from, in the features' own units (None: 0)")
+    weights_: dict[str, float] | None = field(default=None, init=False, repr=False, kw_only=True)
+    """Weights as they were left, in the features' own units: those of the model are scaled for a fair posterior, and
+    the sharpness of the posterior is part of what soft BLEU learns."""
 
     @keeping_base
     @on_lists
@@ -81,4 +84,5 @@ class SoftBLEU(Trainer):
         )
         weights = best[0][1] if best else result.weights
         self.result_ = replace(result, weights=weights, value=problem.score(weights))
+        self.weights_ = dict(problem.model(weights).weights)
         return finish(self, problem, self.result_, heldout)
