@@ -61,7 +61,7 @@ def _of_pair(run: Run, pair: str) -> list[Step]:
         baseline,
         *(step(f"kernels-{k}", cost, rows.make_kernels, k, needs=needs) for k, (cost, needs) in _KERNELS.items()),
         *others,
-        step("speed", 2.0, rows.time_training, needs=("fold-*",)),
+        step("speed", 2.0, rows.time_training, needs=rounds),
         step("starts", 10.0, rows.try_starts, needs=rounds),
         step("bins", 3.0, rows.shape_bins, needs=("fold-*", "dev", "test")),
         *(along(size, kind) for size in sizes.curve_of(pair) for kind in curve.kinds(run)),

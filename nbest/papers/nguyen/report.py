@@ -248,7 +248,9 @@ def _speed(run: Run, pair: str) -> PaperTable:
     heads = ("method", Column("processor seconds", ".2f"), Column("of soft BLEU's", ".2f"), "BLEU of the lists")
     notes = ["The paper: RProp was about 6 times faster than minimum error rate training."]
     if found:
-        notes.insert(0, f"{found['segments']:,} jackknifed lists, {found['hypotheses']:,} hypotheses; one thread.")
+        notes.insert(
+            0, f"{found['segments']:,} dev lists of all rounds, {found['hypotheses']:,} hypotheses; one thread."
+        )
     return PaperTable(f"{pair}: speed", heads, rows, notes=notes)
 
 
