@@ -14,7 +14,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
@@ -25,6 +25,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 
+from nbest.base.errors import NbestError
+from nbest.base.files import write_text
 from nbest.compute.kernel_stamp import stamp_of
 from nbest.compute.kernel_turn import Turn
 
@@ -202,6 +204,15 @@ class KernelCache(caching.FunctionCache):
         """Whether there is machine code on disk, of any signature, for the kernel as it is now."""
         return bool(self._cache_file._load_index())
 
+    def count(self, amount: int) -> int:
+        """Add to a number on disk, and what it is now: that of all runs, or only `amount` where it cannot be kept."""
+        path = Path(self._cache_path, f"{self._impl.filename_base}.count")
+        with suppress(OSError, ValueError):
+            amount += int(path.read_text()) if path.exists() else 0
+        with suppress(OSError, NbestError):
+            write_text(path, str(amount))
+        return amount
+
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
@@ -226,6 +237,12 @@ def is_kept(kernel: Any) -> bool:
     """Whether some machine code of a kernel is on disk, so that it was compiled here before."""
     cache = getattr(kernel, "_cache", None)  # a plain function where Numba is switched off
     return isinstance(cache, KernelCache) and cache.any_kept()
+
+
+def count(kernel: Any, amount: int) -> int:
+    """Add to how much was done without a kernel, in this run and earlier ones, and the sum."""
+    cache = getattr(kernel, "_cache", None)
+    return cache.count(amount) if isinstance(cache, KernelCache) else amount
 
 
 def keep(kernel: Any) -> bool:

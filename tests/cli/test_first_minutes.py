@@ -135,9 +135,37 @@ def test_a_kernel_is_compiled_after_so_many_bytes(monkeypatch: pytest.MonkeyPatc
     """Not before; one that is on disk is used at once."""
     monkeypatch.setattr(plainly, "thrifty", True)
     monkeypatch.setattr(kernel_cache, "is_kept", lambda kernel: kernel == "kept")
+    read = []
+    monkeypatch.setattr(kernel_cache, "count", lambda kernel, size: read.append(size) or sum(read))
     reading = plainly.Plainly(10)
     assert [reading.suits("new", 4) for _ in range(4)] == [True, True, False, False]
     assert not plainly.Plainly(10).suits("kept", 4)
+    assert len(read) == 4
+    few = plainly.Plainly(1000)
+    assert [few.suits("new", 4) for _ in range(4)] == [True] * 4
+    assert read[4:] == [16]  # together
+
+
+def test_bytes_of_earlier_runs_count(tmp_path: Path) -> None:
+    """A number beside the kernel: damaged it is 0, and where it cannot be written only this run counts."""
+    code = (
+        "from nbest.compute.kernel_cache import count; from nbest.formats.lists.moses_fast import parse_lines; "
+        "print(count(parse_lines, 5), count(parse_lines, 2))"
+    )
+
+    def counted() -> str:
+        place = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "counts"), "PYTHONPATH": str(ROOT)}
+        found = subprocess.run([sys.executable, "-c", code], env=place, capture_output=True, check=True, text=True)
+        return found.stdout.strip()
+
+    assert counted() == "5 7"
+    assert counted() == "12 14"
+    (kept,) = (tmp_path / "counts").rglob("*.count")
+    kept.write_text("many")
+    assert counted() == "5 7"
+    kept.unlink()
+    kept.mkdir()
+    assert counted() == "5 2"
 
 
 def test_extras_that_messages_name_are_there() -> None:

@@ -31,7 +31,7 @@ from nbest.formats.lists.plainly import Plainly
 _ID = re.compile(r"[ \t]*[^ \t|]+(?=\|\|\|(?:[ \t]|$))").match
 _PHRASES = re.compile(r"(?:[0-9]+(?:-[0-9]+)?=[0-9]+(?:-[0-9]+)?[ \t]*)+").fullmatch
 _EXPECTED = "lines of 'id ||| text ||| features'"
-_PLAINLY = Plainly(3 * 2**20)  # some 1 s, against 4 to compile the kernel
+_PLAINLY = Plainly(12 * 2**20)  # some 4 s, as long as the kernel takes to compile
 
 Row = tuple[str, str, dict[str, list[float]], str | None]
 """Segment id, text, values of each name, and the total, which is only checked where it is wanted."""
