@@ -17,14 +17,19 @@ from nbest.trainers.deciding import AUTO
 def decision_asked(call: Tune) -> str | None:
     """The decision of the pipeline; complains of one that is unknown or needs no model. A Moses weight file, which
     holds none, has that of the trainer."""
-    look_up(dict.fromkeys((AUTO, *DECISIONS)), call.decision, "decision")
-    if call.decision in NO_MODEL:
-        raise ParameterError(f"--decision {call.decision} needs no model, so there is nothing to tune")
+    check_decision(call.decision)
     if not call.output.endswith(".ini"):
         return call.decision
     if call.decision != AUTO:
         raise ParameterError("a Moses weight file cannot hold a decision; write .json, or tune without --decision")
     return None
+
+
+def check_decision(name: str) -> None:
+    """Complain of a decision that is unknown or needs no model."""
+    look_up(dict.fromkeys((AUTO, *DECISIONS)), name, "decision")
+    if name in NO_MODEL:
+        raise ParameterError(f"--decision {name} needs no model, so there is nothing to tune")
 
 
 def words(known: Settled, decision: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import nbest
+from nbest.cli import beside, comparing
 from nbest.testing import toy_lists
 from tests.cli.conftest import Run
 
@@ -81,3 +82,46 @@ def test_scores_are_by_the_decision_that_is_said(run: Run, lists: nbest.NBest) -
     model = nbest.load("m.json")
     measured = nbest.read("lists.jsonl").with_metric(nbest.WER())
     assert json.loads(ran.out)["dev"] == pytest.approx(measured.score(nbest.choose(model, measured).chosen))
+
+
+def test_python_and_the_command_line_settle_alike(run: Run, lists: nbest.NBest) -> None:
+    assert run("tune", "lists.jsonl", "--metric", "wer", "--features", "third", "-o", "m.json").code == 0
+    tuned = nbest.load("m.json")
+    measured = nbest.read("lists.jsonl").with_metric(nbest.WER()).without_features(["first", "second"])
+    fitted = nbest.Auto().fit(measured)
+    for name in ("weights", "decision", "settled", "scores_", "gamma", "trainer"):
+        assert getattr(tuned, name) == getattr(fitted, name), name
+    assert tuned.settled
+
+
+def test_a_comparison_chooses_as_a_tuned_model_does(run: Run, lists: nbest.NBest) -> None:
+    held, test = (toy_lists(seed, segments_=80) for seed in (2, 3))
+    nbest.write(held, "held.jsonl")
+    nbest.write(test, "test.jsonl")
+    assert run(*TUNE, "--heldout", "held.jsonl", "--variance", "1.0", "-o", "m.json").code == 0
+    model = nbest.load("m.json")
+    measured = nbest.read("test.jsonl").with_metric(nbest.WER())
+    compare = ("compare", "lists.jsonl", "--heldout", "held.jsonl", "--test", "test.jsonl", "--metric", "wer")
+    ran = run(*compare, "--features", "third", "--methods", "likelihood", "--json")
+    row = next(row for row in json.loads(ran.out)["rows"] if row["name"] == "likelihood")
+    assert row["decisions"] == [model.decision["kind"]]
+    assert row["test"] == pytest.approx(measured.score(nbest.choose(model, measured).chosen))
+    shown = run(*compare, "--features", "third", "--methods", "likelihood").out
+    assert "decision" in shown
+    said = run(*compare, "--features", "third", "--methods", "likelihood", "--decision", "1best")
+    assert "decision" not in said.out
+    assert f"{measured.score(model.predict(measured)):.2f}" in said.out
+    assert "did you mean 'mbr'" in run(*compare, "--decision", "mbt").err
+
+
+def test_methods_are_compiled_before_they_are_timed(
+    run: Run, lists: nbest.NBest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    tried, compared = beside._try, comparing.compare
+    monkeypatch.setattr(beside, "apart", lambda function, items: [function(each) for each in items])
+    monkeypatch.setattr(beside, "_try", lambda name, few, metric: order.append(name) or tried(name, few, metric))
+    monkeypatch.setattr(comparing, "compare", lambda *a, **k: order.append("compare") or compared(*a, **k))
+    methods = ("--methods", "likelihood,mert", "--repeats", "1")
+    assert run("compare", "lists.jsonl", "--test", "lists.jsonl", "--metric", "wer", *methods).code == 0
+    assert order == ["likelihood", "mert", "compare"]
