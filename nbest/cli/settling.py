@@ -40,12 +40,12 @@ def words(known: Settled, decision: Mapping[str, Any]) -> str:
     taken = decision.get("kind", "1best"), decision.get("gamma")
     own = next((each for each in others if (each.kind, each.gamma) == taken), None)
     if own is None:
-        rest = ", ".join(f"{each.kind} {each.score:{form}} ({_sure(each)})" for each in others)
-        return f"decision: {first.kind}, {first.score:{form}} {how}; not surely better: {rest}"
-    rest = " and ".join(f"{each.score:{form}} of {each.kind}" for each in known.tried if each != own)
-    return f"decision: {own.kind}, {own.score:{form}} {how}, against {rest} ({_sure(own)})"
+        rest = ", ".join(f"{each.words} {each.score:{form}} ({_sure(each)})" for each in others)
+        return f"decision: {first.words}, {first.score:{form}} {how}; not surely better: {rest}"
+    rest = " and ".join(f"{each.score:{form}} of {each.words}" for each in known.tried if each != own)
+    return f"decision: {own.words}, {own.score:{form}} {how}, against {rest} ({_sure(own)})"
 
 
 def _sure(tried: TriedDecision) -> str:
-    gamma = [] if tried.gamma is None else [f"gamma {tried.gamma:g}"]
+    gamma = [f"gamma {tried.gamma:g}"] if tried.gamma else []
     return ", ".join([*gamma, *([] if tried.p is None else [f"p {probability(tried.p)}"])])

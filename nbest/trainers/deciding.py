@@ -94,7 +94,7 @@ def settle(model: LogLinear, left: Left | None) -> LogLinear:
     gains = (scores[1:] - scores[0]) * (1.0 if metric.higher_is_better else -1.0)
     sure = np.flatnonzero(p <= LEVEL)
     best = candidates[sure[gains[sure].argmax()]] if len(sure) else decision_of(model)
-    own = TriedDecision(decision_of(model)["kind"], float(scores[0]))
+    own = TriedDecision(decision_of(model)["kind"], float(scores[0]), pool=model.decision.get("pool"))
     tried = [own, *_best_of_kinds(candidates, scores[1:], gains, p)]
     known = Settled(left.how, int((few.lists.lengths > 0).sum()), tuple(tried))
     return replace(model, decision={} if best == ONE else dict(best), settled=known.content())

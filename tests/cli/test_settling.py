@@ -9,6 +9,8 @@ import pytest
 
 import nbest
 from nbest.cli import beside, comparing
+from nbest.cli.settling import words
+from nbest.model.settled import Settled, TriedDecision, settled_of
 from nbest.testing import toy_lists
 from tests.cli.conftest import Run
 
@@ -125,3 +127,48 @@ def test_methods_are_compiled_before_they_are_timed(
     methods = ("--methods", "likelihood,mert", "--repeats", "1")
     assert run("compare", "lists.jsonl", "--test", "lists.jsonl", "--metric", "wer", *methods).code == 0
     assert order == ["likelihood", "mert", "compare"]
+
+
+VOTE, ONE = TriedDecision("vote", 75.0, pool="scores"), TriedDecision("1best", 65.0, p=1.0)
+
+
+@pytest.mark.parametrize(
+    ("tried", "decision", "said"),
+    [
+        (
+            (VOTE, ONE, TriedDecision("vote", 71.25, gamma=0.0, p=0.5)),
+            {"kind": "vote", "pool": "scores"},
+            "decision: vote by scores, 75.00 across 5 folds, 80 segments; not surely better: 1best 65.00 (p 1.0000), "
+            "plurality vote 71.25 (p 0.5000)",
+        ),
+        (
+            (VOTE, ONE, TriedDecision("vote", 79.0, gamma=2.0, p=0.01)),
+            {"kind": "vote", "gamma": 2.0},
+            "decision: vote by posteriors, 79.00 across 5 folds, 80 segments, against 75.00 of vote by scores and "
+            "65.00 of 1best (gamma 2, p 0.0100)",
+        ),
+    ],
+)
+def test_votes_are_told_apart(tried: tuple[TriedDecision, ...], decision: dict[str, object], said: str) -> None:
+    known = Settled("5 folds", 80, tried)
+    assert words(known, decision) == said
+    assert settled_of(known.content()) == known
+
+
+def test_a_learned_vote_is_called_so(run: Run, lists: nbest.NBest) -> None:
+    tune = (
+        "tune",
+        "lists.jsonl",
+        "--metric",
+        "exact",
+        "--answer",
+        r"regex:(\S+)",
+        "--method",
+        "vote",
+        "--split",
+        "0.5",
+    )
+    ran = run(*tune, "-o", "m.json")
+    assert ran.code == 0, ran.err
+    assert nbest.load("m.json").settled["tried"][0]["pool"] == "scores"
+    assert "decision: vote by scores, " in ran.err
