@@ -74,7 +74,8 @@ def compile_methods(methods: Sequence[str], lists: NBest, metric: Metric | None 
     waiting = [JOBS[name] for name in wanted if not JOBS[name].done]
     if waiting:
         say_compiling(quiet=quiet)
-    apart(lambda job: job(), [*(job.run for job in waiting), *tries])
+    jobs: list[Callable[[], None]] = [*(job.run for job in waiting), *tries]
+    apart(lambda job: job(), jobs)
 
 
 def _try(method: str, few: NBest, metric: Metric | None) -> None:

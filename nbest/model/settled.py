@@ -64,5 +64,6 @@ def _tried(content: Any) -> TriedDecision:
         raise ParameterError(f"'tried' must be a list of decisions, got {shown(content)} in it")
     limits = {"gamma": (0.0, 1e300), "p": (0.0, 1.0)}
     more = {name: number_of(name, content[name], *limits[name]) for name in limits if name in content}
-    pool = {"pool": text_in(content, "pool")} if "pool" in content else {}
-    return TriedDecision(text_in(content, "kind"), number_of("score", content.get("score")), **more, **pool)
+    pool = text_in(content, "pool") if "pool" in content else None
+    kind, score = text_in(content, "kind"), number_of("score", content.get("score"))
+    return TriedDecision(kind, score, more.get("gamma"), more.get("p"), pool)

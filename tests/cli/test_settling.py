@@ -156,18 +156,12 @@ def test_votes_are_told_apart(tried: tuple[TriedDecision, ...], decision: dict[s
 
 
 def test_a_learned_vote_is_called_so(run: Run, lists: nbest.NBest) -> None:
-    tune = (
-        "tune",
-        "lists.jsonl",
-        "--metric",
-        "exact",
-        "--answer",
-        r"regex:(\S+)",
-        "--method",
-        "vote",
-        "--split",
-        "0.5",
-    )
+    with open("samples.jsonl", "w") as out:
+        for i in range(60):
+            texts = (("1", "1", "2"), ("2", "1", "1"), ("1", "2", "2"))[i % 3]
+            samples = [{"text": text, "answer": text, "features": {"k": k % 2}} for k, text in enumerate(texts)]
+            print(json.dumps({"id": f"q{i}", "references": ["1"], "hypotheses": samples}), file=out)
+    tune = ("tune", "samples.jsonl", "--metric", "exact", "--method", "vote", "--split", "0.5")
     ran = run(*tune, "-o", "m.json")
     assert ran.code == 0, ran.err
     assert nbest.load("m.json").settled["tried"][0]["pool"] == "scores"
