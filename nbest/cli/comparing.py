@@ -71,8 +71,7 @@ def run(call: Compare) -> None:
             sets["test"],
             names,
             heldout=sets.get("held-out", call.split),
-            common={"seed": call.seed},
-            decision=call.decision,
+            common={"seed": call.seed, "decision": call.decision},
             seed=call.seed if call.repeats == 1 else range(call.seed, call.seed + call.repeats),
             progress=update,
         )

@@ -40,7 +40,7 @@ def run(call: Demo) -> None:
         f"up to {tune.lengths.max()} candidates each, with the features {', '.join(tune.feature_names)}"
     )
     with console.progress("tuning") as update, console.convergence():
-        found = compare(tune, test, methods, heldout=heldout, decision="1best", progress=update)
+        found = compare(tune, test, methods, heldout=heldout, common={"decision": "1best"}, progress=update)
     show(found, console, call.as_json)
     if not call.as_json:
         _tell(found, test)

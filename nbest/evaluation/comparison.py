@@ -84,7 +84,6 @@ def compare(
     heldout: NBest | float = 0.25,
     settings: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     common: Mapping[str, Any] | None = None,
-    decision: str | Mapping[str, Any] | None = AUTO,
     seed: int | Sequence[int] = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Compared:
@@ -93,8 +92,8 @@ def compare(
     `heldout` may be a share of dev, which is then held out. `settings` lists what a method may choose from (default
     `SETTINGS`), `common` keywords go to every trainer that has them (`threads`, `seed`). With several seeds each method
     that is random is trained with each of them; scores are then means, and the first seed splits.
-    Models choose as those of `nbest tune --heldout` do: by the decision that held-out data prefer, or by that which is
-    said (`Pipeline`).
+    Models choose as those of `nbest tune --heldout` do: by the decision that held-out data prefer, or by the `decision`
+    that is said among `common`.
     p-values are of paired permutation tests on test against the first hypothesis of each list, and against the method
     that is named first; several runs are pooled (`pooled_permutation`), and segments of a group are swapped together.
     """
@@ -103,7 +102,7 @@ def compare(
         raise ParameterError("'seed' of compare must be a whole number or several, got none")
     if isinstance(heldout, float):
         dev, heldout = split(dev, 1.0 - heldout, seed if isinstance(seed, int) else seed[0])
-    plans = [_trials(name, settings or SETTINGS, common or {}, seeds, decision) for name in methods]
+    plans = [_trials(name, settings or SETTINGS, common or {}, seeds) for name in methods]
     tell = partial(parallel.counter(progress, sum(plan.trainings for plan in plans)), 1)
     judge = _Judge.of(test)
     rows = [_fixed("first hypothesis", (dev, heldout, test), partial(first, None))]
@@ -137,7 +136,6 @@ class _Trials:
     kind: type
     options: tuple[Mapping[str, Any], ...]
     runs: tuple[Mapping[str, Any], ...]
-    decision: str | Mapping[str, Any] | None
 
     @property
     def trainings(self) -> int:
@@ -145,7 +143,7 @@ class _Trials:
 
     def fit(self, options: Mapping[str, Any], run: Mapping[str, Any], dev: NBest, heldout: NBest) -> LogLinear:
         trainer = _made(self.kind, {**run, **options, **as_trained(self.kind)})
-        return Pipeline(trainer=trainer, decision=self.decision).fit(dev, heldout)
+        return Pipeline(trainer=trainer, decision=run.get("decision", AUTO)).fit(dev, heldout)
 
 
 def _trials(
@@ -153,13 +151,12 @@ def _trials(
     settings: Mapping[str, Sequence[Mapping[str, Any]]],
     common: Mapping[str, Any],
     seeds: Sequence[Any],
-    decision: str | Mapping[str, Any] | None,
 ) -> _Trials:
     """One run with each seed, where the seed matters."""
     kind = look_up(TRAINERS, name, "method")
     runs = [{**common, **each} for each in seeds]
     random = getattr(_made(kind, common), "random", True)
-    return _Trials(name, kind, tuple(settings.get(name, ({},))), tuple(runs if random else runs[:1]), decision)
+    return _Trials(name, kind, tuple(settings.get(name, ({},))), tuple(runs if random else runs[:1]))
 
 
 def _made(kind: type, options: Mapping[str, Any]) -> Any:
