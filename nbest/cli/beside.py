@@ -6,26 +6,33 @@ the command finds it (`nbest.compute.kernel_cache`). The code that runs is the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
+from nbest.base.errors import ConvergenceWarning, NbestError
 from nbest.cli.console import say_compiling
 from nbest.compute import compilation
-from nbest.compute.forks import meanwhile
+from nbest.compute.forks import apart, meanwhile
 from nbest.compute.jets import expand, log
 from nbest.compute.kernel_cache import is_kept
-from nbest.corpus import Texts, Words, text_kernels
+from nbest.corpus import NBest, Texts, Words, text_kernels
+from nbest.corpus.metric import Metric
 from nbest.decisions import expected_lists
 from nbest.metrics import ngrams
 from nbest.metrics.tokenise import tokens
 from nbest.objectives import moments
 from nbest.objectives.backends import StatCredit
+from nbest.trainers import TRAINERS
 from nbest.trainers.dense import climbs
+from nbest.trainers.pipeline import Pipeline
 
+_FEW = 20  # lists on which methods are tried: fewer settle no decision
 _MANY = 5000  # words: more than the first table of words holds
 _OFFSETS = np.array([0, 2, 4])  # two lists of two
 _PAIRS = np.array([[0, 0], [0, 1], [1, 1]])  # covariances of two statistics
@@ -52,6 +59,30 @@ def compiling(*names: str, quiet: bool) -> Iterator[None]:
         say_compiling(quiet=quiet)
     with meanwhile([job.run for job in waiting]):
         yield
+
+
+def compile_methods(methods: Sequence[str], lists: NBest, metric: Metric | None = None, *, quiet: bool) -> None:
+    """Run methods on few lists, in other processes too, so that seconds of tuning count no compilation; with `metric`
+    the lists are measured first."""
+    few = lists.select(np.arange(min(_FEW, len(lists))))
+    tries = [partial(_try, name, few, metric) for name in methods]
+    if not compilation.kept:  # what others compile is of no use here
+        for each in tries:
+            each()
+        return
+    wanted = [*(["lines"] if "mert" in methods else []), "words", "first pass", "second pass", "consensus"]
+    waiting = [JOBS[name] for name in wanted if not JOBS[name].done]
+    if waiting:
+        say_compiling(quiet=quiet)
+    jobs: list[Callable[[], None]] = [*(job.run for job in waiting), *tries]
+    apart(lambda job: job(), jobs)
+
+
+def _try(method: str, few: NBest, metric: Metric | None) -> None:
+    with warnings.catch_warnings(), suppress(NbestError):  # what is wrong with all lists is told later
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of so few lists
+        lists = few if metric is None else few.with_metric(metric)
+        Pipeline(trainer=TRAINERS[method]()).fit(lists, lists)
 
 
 def _words() -> None:

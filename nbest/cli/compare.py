@@ -25,13 +25,16 @@ class Compare(
     """Tune several methods on dev, choose settings on held-out data, report test once, with p-values.
 
     p is against the first hypotheses, and against the method that is named first. Methods that draw (starts, folds,
-    orders) are tuned with three seeds (--repeats): scores are means, with their spread.
+    orders) are tuned with three seeds (--repeats): scores are means, with their spread. Models choose as those of tune
+    do; --decision 1best compares the weights alone. Seconds are of tuning, without compilation of kernels.
 
     [bold]Example[/bold]
 
       nbest compare dev.nbest --refs dev.ref --metric bleu --test test.nbest --test-refs test.ref
 
       nbest compare dev.jsonl --metric wer --methods mert,likelihood --heldout held.jsonl --test test.jsonl
+
+      nbest compare dev.jsonl --metric bleu --decision 1best --test test.jsonl
 
       nbest compare dev.jsonl --metric bleu --methods mert,risk --repeats 5 --test test.jsonl --table latex
 
@@ -48,6 +51,11 @@ class Compare(
     add: str | None = parameter(None, "Features to add: length, frequency, ...")
     only: str | None = parameter(None, "Use only these features.", flags=("--features",))
     drop: str | None = parameter(None, "Leave these features out.")
+    decision: str = parameter(
+        "auto",
+        "How models choose: 1best, mbr, ...; auto: settled on held-out lists, as nbest tune does.",
+        flags=("--decision", "-d"),
+    )
     seed: int = parameter(1, "Seed of the methods and of the split.")
     output: str | None = parameter(
         None, "Directory to write: results, a model of each method, the table.", flags=("--output", "-o")

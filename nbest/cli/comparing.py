@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from nbest.base.errors import ParameterError
+from nbest.base.errors import ParameterError, look_up
 from nbest.cli.adding import show_added
+from nbest.cli.beside import compile_methods
 from nbest.cli.compare import DENSE, SPARSE, Compare
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate
@@ -15,6 +16,7 @@ from nbest.cli.loading import (
     warn_of_labels,
     warn_of_overlap,
 )
+from nbest.cli.settling import check_decision
 from nbest.cli.streams import put
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import split
@@ -22,6 +24,7 @@ from nbest.evaluation.comparison import Compared, compare
 from nbest.features.wanted import files_of
 from nbest.pages.comparisons import check_comparison_folder, comparison_table, content_of, write_comparison
 from nbest.report import RENDERERS
+from nbest.trainers import TRAINERS
 from nbest.trainers.adding import add_columns
 
 
@@ -31,6 +34,7 @@ def run(call: Compare) -> None:
         raise ParameterError("--methods names none")
     if not call.test:
         raise ParameterError("nbest compare needs --test LISTS to report on")
+    check_decision(call.decision)
     if call.table is not None:
         RENDERERS.look_up(call.table)
     console = Console(quiet=call.quiet)
@@ -58,13 +62,16 @@ def run(call: Compare) -> None:
             warn_of_overlap(console, name, sets[name], other, sets[other])
     methods = call.methods or (DENSE if sets["dev"].sparse is None else SPARSE)
     names = [name for name in methods.split(",") if name]
+    for name in names:
+        look_up(TRAINERS, name, "method")
+    compile_methods(names, sets["dev"], quiet=call.quiet)
     with console.progress("tuning") as update, console.convergence():
         found = compare(
             sets["dev"],
             sets["test"],
             names,
             heldout=sets.get("held-out", call.split),
-            common={"seed": call.seed},
+            common={"seed": call.seed, "decision": call.decision},
             seed=call.seed if call.repeats == 1 else range(call.seed, call.seed + call.repeats),
             progress=update,
         )

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 
-from nbest.base.errors import ConvergenceWarning
-from nbest.cli.beside import JOBS
+from nbest.cli.beside import compile_methods
 from nbest.cli.comparing import show
-from nbest.cli.console import Console, number, say_compiling
+from nbest.cli.console import Console, number
 from nbest.cli.demo import REPORT, Demo
 from nbest.cli.reporting import write
 from nbest.cli.streams import put
 from nbest.cli.targets import check_folder
-from nbest.compute import compilation
-from nbest.compute.forks import apart
 from nbest.corpus import NBest
 from nbest.decisions import first, mbr
 from nbest.evaluation.comparison import Compared, compare
@@ -28,10 +21,8 @@ from nbest.model.loglinear import LogLinear
 from nbest.pages.base import Judged, Subject
 from nbest.pages.page import report_page
 from nbest.report.page import probability
-from nbest.trainers import TRAINERS
 
 _METHODS = ("auto", "risk", "mert", "likelihood", "softbleu", "grid", "random")
-_FEW = 8  # lists on which kernels are compiled
 
 
 def run(call: Demo) -> None:
@@ -42,14 +33,14 @@ def run(call: Demo) -> None:
         check_folder(output)
     methods = _METHODS[:1] if call.quick else _METHODS
     sets = [_lists(name, call) for name in bundled.SETS]
-    _compile(methods, sets[0], console)
+    compile_methods(methods, sets[0], WER(), quiet=console.quiet)
     tune, heldout, test = (lists.with_metric(WER()) for lists in sets)
     console.say(
         f"A recogniser's lists for {len(tune)} tune, {len(heldout)} held-out and {len(test)} test sentences, "
         f"up to {tune.lengths.max()} candidates each, with the features {', '.join(tune.feature_names)}"
     )
     with console.progress("tuning") as update, console.convergence():
-        found = compare(tune, test, methods, heldout=heldout, progress=update)
+        found = compare(tune, test, methods, heldout=heldout, common={"decision": "1best"}, progress=update)
     show(found, console, call.as_json)
     if not call.as_json:
         _tell(found, test)
@@ -63,25 +54,6 @@ def run(call: Demo) -> None:
 def _lists(name: str, call: Demo) -> NBest:
     lists = bundled.lists(name)
     return lists.select(np.arange(0, len(lists), 2)) if call.quick else lists
-
-
-def _compile(methods: tuple[str, ...], lists: NBest, console: Console) -> None:
-    """Run all methods on few lists where kernels are not on disk yet: seconds in the table are of tuning alone."""
-    wanted = (*(["lines"] if "mert" in methods else []), "words", "first pass", "second pass", "consensus")
-    if compilation.kept and not all(JOBS[name].done for name in wanted):
-        say_compiling(quiet=console.quiet)
-        few = lists.select(np.arange(_FEW))
-        jobs: list[Callable[[], None]] = [
-            *(JOBS[name].run for name in wanted),
-            *(partial(_try, name, few) for name in methods),
-        ]
-        apart(lambda job: job(), jobs)
-
-
-def _try(method: str, few: NBest) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of so few lists
-        TRAINERS[method]().fit(few.with_metric(WER()))
 
 
 def _model(found: Compared, name: str) -> LogLinear:

@@ -17,14 +17,19 @@ from nbest.trainers.deciding import AUTO
 def decision_asked(call: Tune) -> str | None:
     """The decision of the pipeline; complains of one that is unknown or needs no model. A Moses weight file, which
     holds none, has that of the trainer."""
-    look_up(dict.fromkeys((AUTO, *DECISIONS)), call.decision, "decision")
-    if call.decision in NO_MODEL:
-        raise ParameterError(f"--decision {call.decision} needs no model, so there is nothing to tune")
+    check_decision(call.decision)
     if not call.output.endswith(".ini"):
         return call.decision
     if call.decision != AUTO:
         raise ParameterError("a Moses weight file cannot hold a decision; write .json, or tune without --decision")
     return None
+
+
+def check_decision(name: str) -> None:
+    """Complain of a decision that is unknown or needs no model."""
+    look_up(dict.fromkeys((AUTO, *DECISIONS)), name, "decision")
+    if name in NO_MODEL:
+        raise ParameterError(f"--decision {name} needs no model, so there is nothing to tune")
 
 
 def words(known: Settled, decision: Mapping[str, Any]) -> str:
@@ -35,12 +40,12 @@ def words(known: Settled, decision: Mapping[str, Any]) -> str:
     taken = decision.get("kind", "1best"), decision.get("gamma")
     own = next((each for each in others if (each.kind, each.gamma) == taken), None)
     if own is None:
-        rest = ", ".join(f"{each.kind} {each.score:{form}} ({_sure(each)})" for each in others)
-        return f"decision: {first.kind}, {first.score:{form}} {how}; not surely better: {rest}"
-    rest = " and ".join(f"{each.score:{form}} of {each.kind}" for each in known.tried if each != own)
-    return f"decision: {own.kind}, {own.score:{form}} {how}, against {rest} ({_sure(own)})"
+        rest = ", ".join(f"{each.words} {each.score:{form}} ({_sure(each)})" for each in others)
+        return f"decision: {first.words}, {first.score:{form}} {how}; not surely better: {rest}"
+    rest = " and ".join(f"{each.score:{form}} of {each.words}" for each in known.tried if each != own)
+    return f"decision: {own.words}, {own.score:{form}} {how}, against {rest} ({_sure(own)})"
 
 
 def _sure(tried: TriedDecision) -> str:
-    gamma = [] if tried.gamma is None else [f"gamma {tried.gamma:g}"]
+    gamma = [f"gamma {tried.gamma:g}"] if tried.gamma else []
     return ", ".join([*gamma, *([] if tried.p is None else [f"p {probability(tried.p)}"])])

@@ -42,6 +42,7 @@ from nbest.model.settled import settled_of
 from nbest.pages.verdicts import keeps_first
 from nbest.report import Column, Table
 from nbest.trainers import TRAINERS
+from nbest.trainers.deciding import as_trained
 from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.pipeline import Pipeline
 from nbest.trainers.settings_grid import search as search_settings
@@ -55,7 +56,7 @@ def run(call: Tune) -> None:
     kind = look_up(TRAINERS, call.method, "method")
     without = call.metric is None and getattr(kind, "unlabelled", False)
     how = Unmeasured(call.answer) if without else measure(call.metric, given, call)
-    settings = take(kind, given, load=lambda path: load(path).weights)
+    settings = take(kind, given, load=lambda path: load(path).weights) | as_trained(kind)
     refuse_rest(given, kind, type(how.metric), own=Tune)
     if call.heldout and call.split:
         raise ParameterError("give --heldout or --split, not both")

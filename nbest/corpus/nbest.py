@@ -207,12 +207,13 @@ class NBest(Container):
             references = [[rule.of_reference(text) for text in group] for group in references]
         return super().with_references(references)
 
-    def totals(self, choice: Ints) -> Floats:
+    def totals(self, choice: Ints | Sequence[int]) -> Floats:
         """[M] statistics of one choice a segment: flat hypothesis indices, -1 where a list is empty."""
         stats, _ = self.need_stats()
+        choice = np.asarray(choice, np.int64)
         return np.asarray(stats[choice[choice >= 0]].sum(axis=0))
 
-    def score(self, choice: Ints) -> float:
+    def score(self, choice: Ints | Sequence[int]) -> float:
         """The corpus metric of one choice a segment."""
         _, metric = self.need_stats()
         return float(metric.score(self.totals(choice)))
@@ -221,7 +222,7 @@ class NBest(Container):
         """[N] the hypothesis with the smallest loss of each segment alone, ties to the first; -1 if a list is empty."""
         return segments.argmax(-self.losses(), self.offsets)
 
-    def texts_of(self, choice: Ints) -> list[str]:
+    def texts_of(self, choice: Ints | Sequence[int]) -> list[str]:
         """The texts of chosen hypotheses, by their flat indices; "" for -1, where a list is empty."""
         if self.texts is None:
             raise CapabilityError("these lists carry no texts")

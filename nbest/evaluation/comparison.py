@@ -14,6 +14,7 @@ from nbest.compute import parallel
 from nbest.corpus import NBest, split
 from nbest.corpus.contract import signature_of
 from nbest.decisions import corpus_oracle, first
+from nbest.decisions.choose import decision_of
 from nbest.decisions.chosen import choice_of
 from nbest.evaluation.pooling import Pooled, pooled_permutation
 from nbest.evaluation.rungs import groups_of
@@ -21,6 +22,8 @@ from nbest.evaluation.significance import by_group, clustered
 from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear
 from nbest.trainers import TRAINERS
+from nbest.trainers.deciding import AUTO, as_trained
+from nbest.trainers.pipeline import Pipeline
 
 SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {
     "likelihood": tuple({"variance": v} for v in (0.25, 0.5, 1.0, float("inf"))),
@@ -46,6 +49,7 @@ class Row:
     model: LogLinear | None = field(default=None, repr=False)
     runs: tuple[float, ...] = ()
     p_against: float | None = None
+    decisions: tuple[str, ...] = ()  # by which the runs choose, each once
 
     @property
     def spread(self) -> float | None:
@@ -88,6 +92,8 @@ def compare(
     `heldout` may be a share of dev, which is then held out. `settings` lists what a method may choose from (default
     `SETTINGS`), `common` keywords go to every trainer that has them (`threads`, `seed`). With several seeds each method
     that is random is trained with each of them; scores are then means, and the first seed splits.
+    Models choose as those of `nbest tune --heldout` do: by the decision that held-out data prefer, or by the `decision`
+    that is said among `common`.
     p-values are of paired permutation tests on test against the first hypothesis of each list, and against the method
     that is named first; several runs are pooled (`pooled_permutation`), and segments of a group are swapped together.
     """
@@ -136,11 +142,15 @@ class _Trials:
         return len(self.options) * len(self.runs)
 
     def fit(self, options: Mapping[str, Any], run: Mapping[str, Any], dev: NBest, heldout: NBest) -> LogLinear:
-        return _made(self.kind, {**run, **options}).fit(dev, heldout)
+        trainer = _made(self.kind, {**run, **options, **as_trained(self.kind)})
+        return Pipeline(trainer=trainer, decision=run.get("decision", AUTO)).fit(dev, heldout)
 
 
 def _trials(
-    name: str, settings: Mapping[str, Sequence[Mapping[str, Any]]], common: Mapping[str, Any], seeds: Sequence[Any]
+    name: str,
+    settings: Mapping[str, Sequence[Mapping[str, Any]]],
+    common: Mapping[str, Any],
+    seeds: Sequence[Any],
 ) -> _Trials:
     """One run with each seed, where the seed matters."""
     kind = look_up(TRAINERS, name, "method")
@@ -203,7 +213,9 @@ class _Judge:
             for other in ((self.first,), self.against)
         )
         dev, heldout = (_mean(runs, each) for each in ("dev", "heldout"))
-        return Row(name, dev, heldout, found.mean, p, model=runs[0], runs=found.scores, p_against=against), chosen
+        kinds = tuple(dict.fromkeys(str(decision_of(model)["kind"]) for model in runs))
+        told: dict[str, Any] = {"model": runs[0], "runs": found.scores, "p_against": against, "decisions": kinds}
+        return Row(name, dev, heldout, found.mean, p, **told), chosen
 
 
 def _chosen(test: NBest, choice: Ints) -> Floats:

@@ -118,7 +118,9 @@ def _feature(seen: Seen, d: int, spread: float) -> Feature:
 def _scores(seen: Seen, kept: Kept) -> dict[str, float]:
     by_first = seen.score(seen.by_first)
     assert by_first is not None
-    return {"first": by_first, "random": random_score(kept), "oracle": corpus_oracle_score(kept)}
+    voted = None if seen.by_vote is None else seen.score(seen.by_vote)
+    votes = {} if voted is None else {"vote": voted}
+    return {"first": by_first, "random": random_score(kept), **votes, "oracle": corpus_oracle_score(kept)}
 
 
 def _list_findings(seen: Seen, *, by_line: bool) -> list[str]:

@@ -11,10 +11,13 @@ import numpy as np
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest, Origin
+from nbest.corpus.contract import signature_of
 from nbest.corpus.metric import Metric
 from nbest.corpus.operations import first_of_equals, join
 from nbest.corpus.order import SegmentNumbers
 from nbest.decisions import first
+from nbest.decisions.arguments import normalisation_of
+from nbest.decisions.vote import vote
 from nbest.features.standardise import scale_of, spread_within
 
 _ROWS = 20000  # hypotheses at the beginning that are kept to look for mixtures
@@ -64,6 +67,7 @@ class Seen:
         self.texts: list[str] = []  # of the first 20,000 hypotheses
         self.references: list[str] = []  # of their segments
         self.by_first: Floats | float = 0.0
+        self.by_vote: Floats | float | None = 0.0  # None: some lists have no answers
         self._lengths = array("q")  # one piece of memory that grows: small arrays would stand between large ones
         self._spread: list[tuple[list[float], list[float]]] = []
         self._beginning: list[NBest] = []
@@ -86,6 +90,14 @@ class Seen:
             chosen = first(None, block)
             self.by_first = self.by_first + block.totals(chosen)
             self._firsts.append(_only(block, chosen))
+            self._add_votes(block)
+
+    def _add_votes(self, block: NBest) -> None:
+        if block.answers is None:
+            self.by_vote = None
+        elif self.by_vote is not None:
+            voted = vote(None, block, normalize=normalisation_of(signature_of(block)))
+            self.by_vote = self.by_vote + block.totals(voted)
 
     def _add_columns(self, block: NBest) -> None:
         if not self._spread:

@@ -9,6 +9,7 @@ from nbest.base.errors import FormatError, ParameterError, need_kind
 from nbest.base.files import read_lines
 from nbest.corpus.order import first_number, whole_numbers
 from nbest.formats.lists.base import shown
+from nbest.formats.references_of_lists import references_by_id
 from nbest.formats.texts_by_id import ids_before_blanks, own_ids, texts_after_blanks, without_blank_end
 
 _PATHS = (str, Path, Sequence)
@@ -26,6 +27,8 @@ def read_references(
     to N), and there must be a line for every number up to the largest; more only where number 0 is there, so that it
     is known what they count from. Other ids go by order, and have as many lines. Blank lines too many at the end are
     ignored. Lines that carry other ids than the segments are refused.
+
+    JSON lines with "references" (nbest's own lists) give these, by id; lists without references are refused.
     """
     return align_references(paths, segments)[0]
 
@@ -46,9 +49,23 @@ def align_lines(
 ) -> tuple[tuple[tuple[str, ...], ...], int]:
     """`align_references` of files that were read: their names, for errors, and their lines."""
     ids = [str(i) for i in range(segments)] if isinstance(segments, int) else list(segments)
-    columns = [_aligned(path, lines, ids, not isinstance(segments, int)) for path, lines in files]
-    references = tuple(zip(*(texts for texts, _ in columns), strict=True)) if ids else ()
+    columns = [_column(path, lines, ids, not isinstance(segments, int)) for path, lines in files]
+    sides = zip(*(texts for texts, _ in columns), strict=True)
+    references = tuple(tuple(text for side in each for text in side) for each in sides) if ids else ()
     return references, columns[0][1]
+
+
+def _column(path: str | Path, lines: list[str], ids: list[str], named: bool) -> tuple[Sequence[tuple[str, ...]], int]:
+    """The references of each id in one file, and how many segments in it are of no id."""
+    carried = references_by_id(path, lines)
+    if carried is None:
+        texts, left_out = _aligned(path, lines, ids, named)
+        return [(text,) for text in texts], left_out
+    if set(ids) <= carried.keys() and (named or len(carried) == len(ids)):
+        return [carried[name] for name in ids], len(carried) - len(ids)
+    if not named and len(carried) == len(ids):  # no ids here: in their order
+        return list(carried.values()), 0
+    raise FormatError(path, None, _difference(list(carried), ids, named, "lines carry the ids"))
 
 
 def _aligned(path: str | Path, lines: list[str], ids: list[str], named: bool) -> tuple[list[str], int]:

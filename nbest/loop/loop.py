@@ -28,6 +28,7 @@ from nbest.loop.pool import assemble, ids_of
 from nbest.loop.report import told, write_report
 from nbest.model.loglinear import LogLinear, load, versions
 from nbest.runs import Step
+from nbest.trainers.deciding import as_trained
 from nbest.trainers.dense.cobleu import MaxCoBLEU
 from nbest.trainers.dense.mert import MERT
 from nbest.trainers.finishing import describe
@@ -230,7 +231,7 @@ class Loop:
 
     def _trainer(self, weights: Mapping[str, float], settings: Mapping[str, Any]) -> Any:
         """The trainer with these settings, from these weights where it may choose."""
-        given = dict(settings)
+        given = dict(settings) | as_trained(type(self.trainer))  # decoders take the best
         known = {each.name for each in fields(self.trainer)}
         if self.warm and "start" in known and self.trainer.start is None and any(weights.values()):
             given.setdefault("start", dict(weights))

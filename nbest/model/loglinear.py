@@ -238,7 +238,10 @@ class LogLinear:
         return scores
 
     def predict(self, corpus: NBest) -> Ints:
-        """[N] flat index of the best hypothesis of each segment, ties to the first; -1 where a list is empty."""
+        """[N] flat index of the best-scored hypothesis of each segment, ties to the first; -1 where a list is empty.
+
+        By the scores alone: `nbest.choose` chooses by the decision of the model.
+        """
         return segments.argmax(self.scores(corpus), corpus.offsets)
 
     def posterior(self, corpus: NBest, gamma: float = 1.0) -> Floats:

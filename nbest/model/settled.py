@@ -21,6 +21,14 @@ class TriedDecision:
     score: float
     gamma: float | None = None
     p: float | None = None  # None: of the first itself
+    pool: str | None = None  # how votes are counted; None: by posteriors
+
+    @property
+    def words(self) -> str:
+        """What to call it: votes are of several kinds."""
+        if self.kind != "vote":
+            return self.kind
+        return "plurality vote" if self.gamma == 0 else f"vote by {self.pool or 'posteriors'}"
 
     def content(self) -> dict[str, Any]:
         """As the model file keeps it."""
@@ -56,4 +64,6 @@ def _tried(content: Any) -> TriedDecision:
         raise ParameterError(f"'tried' must be a list of decisions, got {shown(content)} in it")
     limits = {"gamma": (0.0, 1e300), "p": (0.0, 1.0)}
     more = {name: number_of(name, content[name], *limits[name]) for name in limits if name in content}
-    return TriedDecision(text_in(content, "kind"), number_of("score", content.get("score")), **more)
+    pool = text_in(content, "pool") if "pool" in content else None
+    kind, score = text_in(content, "kind"), number_of("score", content.get("score"))
+    return TriedDecision(kind, score, more.get("gamma"), more.get("p"), pool)

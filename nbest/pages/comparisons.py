@@ -60,6 +60,7 @@ def _row(row: Row) -> dict[str, Any]:
         **({} if row.p_against is None else {"p_against": row.p_against}),
         "seconds": row.seconds,
         "settings": settings,
+        **({"decisions": list(row.decisions)} if row.decisions else {}),
         "weights": None if row.model is None else dict(row.model.weights),
     }
 
@@ -79,15 +80,19 @@ def comparison_table(found: Found) -> Table:
         **({"p_against": shown["p_against"]} if "p_against" in shown else {}),
         "seconds": Column("seconds", ".1f"),
     }
+    decided = [Column("decision")] if any(set(row.get("decisions", ())) - {"1best"} for row in rows) else []
     cells: list[list[Cell]] = []
     for row in rows:
         settings = ", ".join(f"{key}={value}" for key, value in row["settings"].items())
         name = row["name"] + (" *" if row["name"] == found["best"] else "")
-        cells.append([name, *(row.get(key) for key in list(columns)[1:]), settings])
+        taken = [", ".join(row.get("decisions", ()))] if decided else []
+        cells.append([name, *(row.get(key) for key in list(columns)[1:]), *taken, settings])
     runs = [f"scores are means over runs; spread: standard deviation of test scores over runs; {POOLED}"]
     below = [f"worse than the first hypotheses on test: {', '.join(found['below'])}"] if found["below"] else []
     notes = [_NOTE, *(runs if "spread" in shown else []), *below, *([found["note"]] if found["note"] else [])]
-    return Table([*columns.values(), Column("settings")], cells, caption=found["metric"], notes=notes, missing="")
+    return Table(
+        [*columns.values(), *decided, Column("settings")], cells, caption=found["metric"], notes=notes, missing=""
+    )
 
 
 # a directory ----------------------------------------------------------------------------------------------------
@@ -197,6 +202,7 @@ def _is_row(row: Any) -> bool:
     numbers = [row.get(key) for key in ("heldout", "p", "seconds", "p_against", "spread")]
     numbers += [*row.get("runs", []), *(weights.values() if isinstance(weights, dict) else [])]
     plain = all(value is None or is_number(value) for value in numbers)
+    plain = plain and all(map(_is_text, row.get("decisions", ())))
     return _is_text(row.get("name")) and plain and is_number(row.get("dev")) and is_number(row.get("test"))
 
 

@@ -25,6 +25,7 @@ from nbest.model.loglinear import LogLinear
 from nbest.report import Figure
 from nbest.report.picture import Picture
 from nbest.trainers import TRAINERS
+from nbest.trainers.deciding import as_trained
 
 _POINTS = 1_000_000  # weights that a study may try of a feature
 _FAILURES = {ConvergenceWarning: "did not converge", KeptWarning: "kept their base model"}
@@ -162,9 +163,9 @@ class Held:
 
 
 def build(method: str, settings: Mapping[str, Any] | None = None, **common: Any) -> Any:
-    """A trainer by name; of the `common` keywords it gets those that it has."""
+    """A trainer by name, which settles no decision; of the `common` keywords it gets those that it has."""
     kind = look_up(TRAINERS, method, "method")
-    trainer = kind(**(settings or {}))
+    trainer = kind(**{**as_trained(kind), **(settings or {})})
     for key, value in common.items():
         if hasattr(trainer, key) and key not in (settings or {}):
             setattr(trainer, key, value)

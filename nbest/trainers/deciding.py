@@ -9,11 +9,12 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from nbest.base.parameters import parameters_of
 from nbest.base.types import Floats, Ints
 from nbest.corpus import NBest, prune
 from nbest.corpus.contract import Corpus, are_lists
 from nbest.decisions.choose import decision_of
-from nbest.decisions.chosen import choice_of
+from nbest.decisions.chosen import choice_of, score_of
 from nbest.decisions.consensus import consensus_of_each
 from nbest.decisions.mbr import gain_of, mbr_of_each
 from nbest.decisions.vote import vote
@@ -93,10 +94,39 @@ def settle(model: LogLinear, left: Left | None) -> LogLinear:
     gains = (scores[1:] - scores[0]) * (1.0 if metric.higher_is_better else -1.0)
     sure = np.flatnonzero(p <= LEVEL)
     best = candidates[sure[gains[sure].argmax()]] if len(sure) else decision_of(model)
-    own = TriedDecision(decision_of(model)["kind"], float(scores[0]))
+    own = TriedDecision(decision_of(model)["kind"], float(scores[0]), pool=model.decision.get("pool"))
     tried = [own, *_best_of_kinds(candidates, scores[1:], gains, p)]
     known = Settled(left.how, int((few.lists.lengths > 0).sum()), tuple(tried))
     return replace(model, decision={} if best == ONE else dict(best), settled=known.content())
+
+
+def decided(
+    model: LogLinear,
+    decision: str | Decision | None,
+    corpus: Corpus | None = None,
+    heldout: Corpus | None = None,
+    *,
+    crossed: Crossed | None = None,
+) -> LogLinear:
+    """The model with this decision, and scores by it. "auto" is settled on held-out lists, or on those that were left
+    out in folds, unless the trainer has settled it; None is the decision that the trainer gave to the model."""
+    if decision == AUTO:
+        found = model if model.settled else settle(model, lists_left(model, corpus, heldout, crossed))
+    elif decision is None:
+        found = model
+    else:
+        said = decision_of(model, decision)
+        found = replace(model, decision={} if said == ONE else said, settled={})
+    if dict(found.decision) == dict(model.decision):
+        return found
+    sets = {"dev": corpus, "heldout": heldout}
+    scores = {name: score_of(each, found) for name, each in sets.items() if each is not None and each.scored}
+    return replace(found, scores_={**found.scores_, **scores})
+
+
+def as_trained(kind: type) -> dict[str, Any]:
+    """Keywords of a trainer by which it leaves the decision to others, where it would settle it itself."""
+    return {"decision": None} if "decision" in parameters_of(kind) else {}
 
 
 def _comparable(corpus: Corpus | None) -> TypeGuard[NBest]:

@@ -10,12 +10,11 @@ from nbest.base.parameters import Parameters, parameter
 from nbest.compute.executors import using
 from nbest.corpus.contract import Corpus
 from nbest.decisions.choose import decision_of
-from nbest.decisions.chosen import score_of
 from nbest.features.wanted import Wanted
 from nbest.model.loglinear import LogLinear
 from nbest.trainers.adding import Added, add_columns
 from nbest.trainers.crossfit import Crossed
-from nbest.trainers.deciding import AUTO, lists_left, settle
+from nbest.trainers.deciding import AUTO, decided
 from nbest.trainers.trainer import executor_for
 
 
@@ -57,16 +56,7 @@ class Pipeline(Parameters):
         those that were left out in folds (`crossed_` of the trainer). It tells what `add` of "auto" tried."""
         if self.added_ is not None:
             model = replace(model, trainer={**model.trainer, "added": [each.content() for each in self.added_.tried]})
-        if self.decision == AUTO:
-            found = settle(model, lists_left(model, corpus, heldout, crossed))
-        else:
-            decision = decision_of(model, self.decision)
-            found = replace(model, decision={} if decision == {"kind": "1best"} else decision)
-        if dict(found.decision) == dict(model.decision):
-            return found
-        sets = {"dev": corpus, "heldout": heldout}
-        scores = {name: score_of(each, found) for name, each in sets.items() if each is not None and each.scored}
-        return replace(found, scores_={**found.scores_, **scores})
+        return decided(model, self.decision, corpus, heldout, crossed=crossed)
 
     def prepare(self, corpus: Corpus, *others: Any) -> tuple[Any, ...]:
         """All corpora with the columns that are trained on, the recipes being fitted to the first."""

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 import nbest
+from nbest.cli import beside, comparing
+from nbest.cli.settling import words
+from nbest.model.settled import Settled, TriedDecision, settled_of
 from nbest.testing import toy_lists
 from tests.cli.conftest import Run
 
@@ -81,3 +84,85 @@ def test_scores_are_by_the_decision_that_is_said(run: Run, lists: nbest.NBest) -
     model = nbest.load("m.json")
     measured = nbest.read("lists.jsonl").with_metric(nbest.WER())
     assert json.loads(ran.out)["dev"] == pytest.approx(measured.score(nbest.choose(model, measured).chosen))
+
+
+def test_python_and_the_command_line_settle_alike(run: Run, lists: nbest.NBest) -> None:
+    assert run("tune", "lists.jsonl", "--metric", "wer", "--features", "third", "-o", "m.json").code == 0
+    tuned = nbest.load("m.json")
+    measured = nbest.read("lists.jsonl").with_metric(nbest.WER()).without_features(["first", "second"])
+    fitted = nbest.Auto().fit(measured)
+    for name in ("weights", "decision", "settled", "scores_", "gamma", "trainer"):
+        assert getattr(tuned, name) == getattr(fitted, name), name
+    assert tuned.settled
+
+
+def test_a_comparison_chooses_as_a_tuned_model_does(run: Run, lists: nbest.NBest) -> None:
+    held, test = (toy_lists(seed, segments_=80) for seed in (2, 3))
+    nbest.write(held, "held.jsonl")
+    nbest.write(test, "test.jsonl")
+    assert run(*TUNE, "--heldout", "held.jsonl", "--variance", "1.0", "-o", "m.json").code == 0
+    model = nbest.load("m.json")
+    measured = nbest.read("test.jsonl").with_metric(nbest.WER())
+    compare = ("compare", "lists.jsonl", "--heldout", "held.jsonl", "--test", "test.jsonl", "--metric", "wer")
+    ran = run(*compare, "--features", "third", "--methods", "likelihood", "--json")
+    row = next(row for row in json.loads(ran.out)["rows"] if row["name"] == "likelihood")
+    assert row["decisions"] == [model.decision["kind"]]
+    assert row["test"] == pytest.approx(measured.score(nbest.choose(model, measured).chosen))
+    shown = run(*compare, "--features", "third", "--methods", "likelihood").out
+    assert "decision" in shown
+    said = run(*compare, "--features", "third", "--methods", "likelihood", "--decision", "1best")
+    assert "decision" not in said.out
+    assert f"{measured.score(model.predict(measured)):.2f}" in said.out
+    assert "did you mean 'mbr'" in run(*compare, "--decision", "mbt").err
+
+
+def test_methods_are_compiled_before_they_are_timed(
+    run: Run, lists: nbest.NBest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    tried, compared = beside._try, comparing.compare
+    monkeypatch.setattr(beside, "apart", lambda function, items: [function(each) for each in items])
+    monkeypatch.setattr(beside, "_try", lambda name, few, metric: order.append(name) or tried(name, few, metric))
+    monkeypatch.setattr(comparing, "compare", lambda *a, **k: order.append("compare") or compared(*a, **k))
+    methods = ("--methods", "likelihood,mert", "--repeats", "1")
+    assert run("compare", "lists.jsonl", "--test", "lists.jsonl", "--metric", "wer", *methods).code == 0
+    assert order == ["likelihood", "mert", "compare"]
+
+
+VOTE, ONE = TriedDecision("vote", 75.0, pool="scores"), TriedDecision("1best", 65.0, p=1.0)
+
+
+@pytest.mark.parametrize(
+    ("tried", "decision", "said"),
+    [
+        (
+            (VOTE, ONE, TriedDecision("vote", 71.25, gamma=0.0, p=0.5)),
+            {"kind": "vote", "pool": "scores"},
+            "decision: vote by scores, 75.00 across 5 folds, 80 segments; not surely better: 1best 65.00 (p 1.0000), "
+            "plurality vote 71.25 (p 0.5000)",
+        ),
+        (
+            (VOTE, ONE, TriedDecision("vote", 79.0, gamma=2.0, p=0.01)),
+            {"kind": "vote", "gamma": 2.0},
+            "decision: vote by posteriors, 79.00 across 5 folds, 80 segments, against 75.00 of vote by scores and "
+            "65.00 of 1best (gamma 2, p 0.0100)",
+        ),
+    ],
+)
+def test_votes_are_told_apart(tried: tuple[TriedDecision, ...], decision: dict[str, object], said: str) -> None:
+    known = Settled("5 folds", 80, tried)
+    assert words(known, decision) == said
+    assert settled_of(known.content()) == known
+
+
+def test_a_learned_vote_is_called_so(run: Run, lists: nbest.NBest) -> None:
+    with open("samples.jsonl", "w") as out:
+        for i in range(60):
+            texts = (("1", "1", "2"), ("2", "1", "1"), ("1", "2", "2"))[i % 3]
+            samples = [{"text": text, "answer": text, "features": {"k": k % 2}} for k, text in enumerate(texts)]
+            print(json.dumps({"id": f"q{i}", "references": ["1"], "hypotheses": samples}), file=out)
+    tune = ("tune", "samples.jsonl", "--metric", "exact", "--method", "vote", "--split", "0.5")
+    ran = run(*tune, "-o", "m.json")
+    assert ran.code == 0, ran.err
+    assert nbest.load("m.json").settled["tried"][0]["pool"] == "scores"
+    assert "decision: vote by scores, " in ran.err

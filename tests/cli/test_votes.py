@@ -96,3 +96,22 @@ def test_what_is_refused(words: tuple[str, ...], message: str, capfd: pytest.Cap
     said = capfd.readouterr()
     assert message in said.err
     assert said.out == ""
+
+
+def test_inspect_tells_what_a_vote_gives(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("refs.tsv").write_text("a\t4\nb\t2\n")
+    look = ["inspect", "test.jsonl", "--refs", "refs.tsv", "--metric", "exact"]
+    assert main([*look, "--answer", "last-number", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["scores"]["vote"] == 50.0, "right in a, where 4 has two votes, not in b"
+    assert main([*look, "--answer", "last-number"]) == 0
+    assert "vote 50.00, oracle 100.00" in capfd.readouterr().out
+    assert main(look) == 0
+    assert "vote" not in capfd.readouterr().out, "texts are no answers"
+
+
+def test_inspect_votes_as_the_metric_compares(capfd: pytest.CaptureFixture[str]) -> None:
+    hypotheses = [{"text": text, "answer": text} for text in ("no", "Yes", "yes")]
+    Path("test.jsonl").write_text(json.dumps({"id": "a", "references": ["yes"], "hypotheses": hypotheses}) + "\n")
+    for how, score in (("none", 0.0), ("lower", 100.0)):
+        assert main(["inspect", "test.jsonl", "--metric", "exact", "--normalize", how, "--json"]) == 0
+        assert json.loads(capfd.readouterr().out)["scores"]["vote"] == score

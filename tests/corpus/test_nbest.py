@@ -211,3 +211,11 @@ def test_lists_are_freed_when_nobody_has_them() -> None:
         assert kept() is None
     finally:
         gc.enable()
+
+
+def test_choices_may_be_plain_lists() -> None:
+    lists = toy_lists(1)
+    chosen = lists.oracle()
+    assert lists.score(chosen.tolist()) == lists.score(tuple(chosen.tolist())) == lists.score(chosen)
+    assert lists.texts_of(chosen.tolist()) == lists.texts_of(chosen)
+    assert lists.select(np.arange(0)).score([]) == lists.select(np.arange(0)).score(np.zeros(0, np.int64))

@@ -193,3 +193,45 @@ def test_numbers_with_gaps_are_ids_like_others(tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("5 a\n7 b\n9 c\n")
     with pytest.raises(FormatError):
         read_references(tmp_path / "r.txt", ["5", "9"])
+
+
+LISTS = (
+    '{"id": "v", "references": ["b c"], "hypotheses": [{"text": "x", "features": {"f": 1}}]}\n'
+    '{"id": "u", "references": ["a", "A"], "hypotheses": []}\n'
+)
+
+
+def test_lists_that_carry_references_give_them_by_id(refs) -> None:
+    assert refs(["u", "v"], LISTS) == (("a", "A"), ("b c",))
+    assert refs(["v"], LISTS) == (("b c",),)
+    assert refs(["u", "v"], LISTS, "one\ntwo\n") == (("a", "A", "one"), ("b c", "two"))
+    assert refs(2, LISTS) == (("b c",), ("a", "A")), "in their order where segments have no ids"
+    assert refs(["u"], '{"id": "u", "reference": "a"}\n\n') == (("a",),)
+    assert refs(["0", "1"], '{"references": ["a"]}\n{"references": ["b"]}\n') == (("a",), ("b",))
+    rows = '{"id": 7, "text": "x", "references": ["a"]}\n{"id": 7, "text": "y", "references": ["a"]}\n'
+    assert refs(["7"], rows) == (("a",),), "a hypothesis a line"
+
+
+def test_references_of_lists_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "dev.jsonl").write_text(LISTS)
+    assert align_references(tmp_path / "dev.jsonl", ["v"]) == ((("b c",),), 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (LISTS.replace('"u"', '"w"'), "no line for 1 of 2 segments, the first is 'u'; no segment is called 'w'"),
+        (LISTS.replace('["a", "A"]', "[]"), ':2: "references" must be a list of strings, at least one, got \\[\\]'),
+        (LISTS.replace('"u"', '"v"'), ":2: segment 'v' is there twice, with other references"),
+        (LISTS.replace('"references"', '"note"'), r"holds lists \(format jsonl\) without references"),
+        ("0 ||| a ||| f= 1 ||| 2\n1 ||| b ||| f= 1 ||| 2\n", r"holds lists \(format moses\) without references"),
+    ],
+)  # fmt: skip
+def test_lists_that_do_not_are_refused(refs, content: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        refs(["u", "v"], content)
+
+
+def test_texts_that_are_json_are_texts(refs) -> None:
+    texts = '{"name": "lamp", "on": true}\n[1, 2]\n'
+    assert refs(2, texts) == (('{"name": "lamp", "on": true}',), ("[1, 2]",))

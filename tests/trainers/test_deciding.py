@@ -220,3 +220,15 @@ def test_a_pipeline_settles_it_by_default() -> None:
     assert nbest.Pipeline(trainer=trainer, only="third", decision=None).fit(dev, heldout) == plain
     assert nbest.Pipeline(trainer=trainer, only="third", decision="1best").fit(dev, heldout) == plain
     assert nbest.Pipeline(trainer=trainer, only="third").fit(dev).decision == {}
+
+
+def test_the_default_trainer_settles_it_itself() -> None:
+    dev, heldout = (copies(seed).without_features(["first", "second"]) for seed in (1, 2))
+    found = nbest.Auto().fit(dev, heldout)
+    assert found.decision["kind"] in ("mbr", "consensus")
+    assert found.scores_["heldout"] == pytest.approx(heldout.score(choose(found, heldout).chosen))
+    assert nbest.Pipeline(trainer=nbest.Auto()).fit(dev, heldout) == found
+    plain = nbest.Auto(decision=None).fit(dev, heldout)
+    assert (plain.decision, plain.settled) == ({}, {})
+    assert nbest.Pipeline(trainer=nbest.Auto(), decision="1best").fit(dev, heldout) == plain
+    assert nbest.Auto(decision="mbr").fit(dev, heldout).decision == {"kind": "mbr"}

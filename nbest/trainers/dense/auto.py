@@ -24,6 +24,7 @@ from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear
 from nbest.optimisers.result import Result
 from nbest.trainers.crossfit import Crossed, crossed
+from nbest.trainers.deciding import AUTO, decided
 from nbest.trainers.dense.averaged import DRAWS, Averaged, units_of
 from nbest.trainers.dense.fits import Fits
 from nbest.trainers.dense.risk import MinRisk
@@ -52,7 +53,8 @@ class Auto(Trainer):
     errors, they are taken.
 
     Where lists have answers that hypotheses share, the same is done with answers, which have the sums of their voters'
-    features, and if it is better on left-out lists the model votes. Held-out lists count as left out. `crossed_` has
+    features, and if it is better on left-out lists the model votes. By which decision it chooses is settled on left-out
+    lists in the end, as `nbest tune` does. Held-out lists count as left out. `crossed_` has
     what models chose of lists that they were not fitted to, their fits weighed by the other folds; `result_.history`
     has the fits with their left-out scores and shares. Metrics without a smooth formula have the fits of likelihood
     only. Of many lists some are fitted in folds. Forests: `MinRisk`.
@@ -62,6 +64,9 @@ class Auto(Trainer):
     repeats: int = parameter(2, "how often they are parted anew; of more than 500 segments once", least=1)
     seed: int = parameter(1, "of the folds and draws")
     start: dict[str, float] | None = parameter(None, "weights of the base model, in the features' own units")
+    decision: str | Mapping[str, Any] | None = parameter(
+        AUTO, "how the model chooses; auto is settled on lists left out, None: 1-best or votes", public=False
+    )
 
     def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
         """Learn weights from lists with statistics; of forests as minimum risk does."""
@@ -90,7 +95,8 @@ class Auto(Trainer):
         model = way.model(weights, calibrate=True)
         self.result_ = Result(weights, score_of(way.lists, model), status, message=message, history=history)
         warn_unless_converged(self, self.result_)
-        return finished(self, model, way.lists, None if heldout is None else _as(heldout, way))
+        model = finished(self, model, way.lists, None if heldout is None else _as(heldout, way))
+        return decided(model, self.decision, corpus, heldout, crossed=self.crossed_)
 
 
 @dataclass(frozen=True)
