@@ -71,7 +71,9 @@ class MinRisk(Trainer):
         choices=("scaled", "mean", "sum"),
     )
     take: str = parameter(
-        "best", "point of the path: the best by held-out lists (without them dev), or the last", choices=("best", "last")
+        "best",
+        "point of the path: the best by held-out lists (without them dev), or the last",
+        choices=("best", "last"),
     )
     patience: int = parameter(3, "steps without a better held-out score before cooling stops", least=1)
     alpha: float | None = parameter(None, "sharpness of BLEU's sigmoid brevity penalty (None: the exact penalty)")
