@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from nbest.base.files import write_text
@@ -71,6 +72,12 @@ class Report:
         if self.differences:
             parts.append(Page("What differs from the paper", [Items(self.differences)]))
         return Page(head["citation"], [_ran(head), *parts, _steps(head)])
+
+
+def mean_and_deviation(values: Sequence[float | None]) -> tuple[float | None, float | None]:
+    """Mean and standard deviation of those that are known, None where they are too few."""
+    known = [value for value in values if value is not None]
+    return (fmean(known) if known else None), (stdev(known) if len(known) > 1 else None)
 
 
 def _ran(head: Mapping[str, Any]) -> str:

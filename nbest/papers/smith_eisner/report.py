@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
 from typing import Any
 
-from nbest.papers.report import PaperTable, Report
+from nbest.papers.report import PaperTable, Report, mean_and_deviation
 from nbest.papers.run import Run
 from nbest.papers.smith_eisner.methods import DRAWN, FEW, LARGE, METHODS, PARSING, VARIANTS
 from nbest.papers.smith_eisner.variants import POINTS, VARIANT_NAMES
@@ -183,10 +182,10 @@ def _draws(run: Run, pair: str) -> PaperTable:
     """BLEU on test of each draw of dev and held-out sentences, mean and standard deviation; and the paper's order."""
     prefixes = ["" if draw == 1 else f"draw{draw}-" for draw in DRAWS]
     found = {name: [run.value(f"{pair}-{prefix}{name}", "test") for prefix in prefixes] for name in DRAWN}
-    rows: list[list[Cell]] = [[NAMES[name], *values, *_spread(values)] for name, values in found.items()]
+    rows: list[list[Cell]] = [[NAMES[name], *values, *mean_and_deviation(values)] for name, values in found.items()]
     for one, other in (("risk200", "error10"), ("risk1000", "error10"), ("error10", "likelihood")):
         gaps = [None if None in both else both[0] - both[1] for both in zip(found[one], found[other], strict=True)]
-        rows.append([f"{NAMES[one]} less {NAMES[other]}", *gaps, *_spread(gaps)])
+        rows.append([f"{NAMES[one]} less {NAMES[other]}", *gaps, *mean_and_deviation(gaps)])
     begun = any(value is not None for name in DRAWN for value in found[name][1:])
     ordered = [
         _in_order([found[name][at] for name in ("likelihood", "error10", "risk200")]) for at in range(len(DRAWS))
@@ -198,12 +197,6 @@ def _draws(run: Run, pair: str) -> PaperTable:
     columns = ("method", *(f"draw {draw}" for draw in DRAWS), "mean", "standard deviation")
     return PaperTable(f"Draws of dev and held-out sentences, {pair}: BLEU on test", columns, rows if begun else (),
                       notes=[note, "Draws do not overlap; the test sentences are the same."])  # fmt: skip
-
-
-def _spread(values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Mean and standard deviation of those that are known, None where they are too few."""
-    known = [value for value in values if value is not None]
-    return (fmean(known) if known else None), (stdev(known) if len(known) > 1 else None)
 
 
 def _in_order(values: Sequence[float | None]) -> bool | None:
@@ -218,9 +211,16 @@ def _fixed(run: Run, pair: str) -> PaperTable:
     rows: list[list[Cell]] = []
     for name in ("likelihood", "error10", *VARIANTS) if results else ():
         mine = [row for result in results for row in result["rows"] if row["variant"] == name]
-        left = _spread([row.get("entropy") for row in mine])[0]
+        left = mean_and_deviation([row.get("entropy") for row in mine])[0]
         ends = [[row.get(point, {}).get(part) for row in mine] for point in POINTS for part in PARTS]
-        rows.append([VARIANT_NAMES[name], left, *(_spread(values)[0] for values in ends), _spread(ends[2])[1]])
+        rows.append(
+            [
+                VARIANT_NAMES[name],
+                left,
+                *(mean_and_deviation(values)[0] for values in ends),
+                mean_and_deviation(ends[2])[1],
+            ]
+        )
     columns: tuple[Column | str, ...] = (
         "variant",
         Column("entropy left", ".3f"),
