@@ -7,6 +7,7 @@ import json
 import shutil
 from itertools import combinations
 from pathlib import Path
+from time import strptime
 from xml.etree import ElementTree
 
 import numpy as np
@@ -87,7 +88,7 @@ def test_the_whole_run(done: Run) -> None:
         assert table["paper"]["rows"]
     assert len(loops["rows"]) == len(METHODS) + len(PARSING) + 2 * len(DRAWN)
     assert len(draws["rows"]) == len(DRAWN) + 3
-    assert len(fixed["rows"]) == len(VARIANTS) + 2
+    assert len(fixed["rows"]) == len(VARIANTS) + 4
     names = [figure["file"] for figure in content["figures"]]
     assert names == [f"fi-en-figure{number}.svg" for number in (1, 2, 3, 4)]
     for name in names:
@@ -120,7 +121,7 @@ def test_draws_are_other_sentences_and_mean_and_spread_are_of_them(done: Run, fo
 
 def test_variants_on_fixed_lists_take_both_points_of_the_path(done: Run) -> None:
     found = done.need("fi-en-variants")
-    assert [row["variant"] for row in found["rows"]] == ["error10", "likelihood", *VARIANTS]
+    assert [row["variant"] for row in found["rows"]] == ["error10", "likelihood", "likelihood-y*", "linear", *VARIANTS]
     pool = done.need("fi-en-error10")["curve"][-2]["pool"]
     assert found["sizes"]["dev"]["hypotheses"] == pool
     rows = {row["variant"]: row for row in found["rows"]}
@@ -193,6 +194,8 @@ def test_the_report_says_how_large_the_run_was(done: Run) -> None:
     content = json.loads((done.folder / "report.json").read_text())
     assert "40 dev, 40 held-out and 100 test" in content["tables"][0]["title"]
     assert content["differences"][0].startswith("This quick run")
+    assert all(strptime(step["ended"], "%Y-%m-%d %H:%M:%S %z") for step in content["steps"])
+    assert f"seed 1, of {content['steps'][0]['ended'][:10]}" in (done.folder / "report.md").read_text()
     loops = {tuple(row[:3]): row[-1] for row in content["tables"][-1]["rows"]}
     found = done.need("fi-en-risk")
     rounds = sum(row["decode_seconds"] + (row["train_seconds"] or 0.0) for row in found["curve"])

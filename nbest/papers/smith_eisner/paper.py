@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -173,7 +173,8 @@ def _variants(run: Run, setting: _Setting) -> dict[str, Any]:
     dev, heldout = (kept_lists(run.work / step / f"{part}.npz", step, task.metric) for part in ("dev", "heldout"))
     test = need_lists(task.decoder.decode(about["weights"], task.test.segments), _LISTS)
     test = test.with_metric(task.metric, task.test.references)  # type: ignore[arg-type]
-    return all_variants(FixedLists(dev, heldout, test), run)
+    references = task.dev.references_of(dev.ids, ())
+    return all_variants(FixedLists(replace(dev, references=tuple(map(tuple, references))), heldout, test), run)
 
 
 def _tested(task: Task, weights: Mapping[str, float]) -> NBest:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbest.papers.report import PaperTable, Report, mean_and_deviation
 from nbest.papers.run import Run
-from nbest.papers.smith_eisner.methods import DRAWN, FEW, LARGE, METHODS, PARSING, VARIANTS
+from nbest.papers.smith_eisner.methods import DRAWN, FEW, LARGE, METHODS, PARSING
 from nbest.papers.smith_eisner.variants import POINTS, VARIANT_NAMES
 from nbest.report import Cell, Column, Figure
 from nbest.report.charts import LineChart, Series
@@ -209,7 +209,7 @@ def _fixed(run: Run, pair: str) -> PaperTable:
     prefixes = ["" if draw == 1 else f"draw{draw}-" for draw in DRAWS]
     results = [each for prefix in prefixes if (each := run.result(f"{pair}-{prefix}variants")) is not None]
     rows: list[list[Cell]] = []
-    for name in ("likelihood", "error10", *VARIANTS) if results else ():
+    for name in VARIANT_NAMES if results else ():
         mine = [row for result in results for row in result["rows"] if row["variant"] == name]
         left = mean_and_deviation([row.get("entropy") for row in mine])[0]
         ends = [[row.get(point, {}).get(part) for row in mine] for point in POINTS for part in PARTS]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nbest.base.files import replacing
-from nbest.corpus import NBest
+from nbest.corpus import NBest, add_references
 from nbest.corpus.metric import Metric
 from nbest.decisions.chosen import score_of
+from nbest.metrics import BLEU, SentenceBLEU
 from nbest.papers.data import arrays_of
 from nbest.papers.run import Run
-from nbest.papers.smith_eisner.methods import FEW, METHODS, VARIANTS, minimum_error, variant
+from nbest.papers.smith_eisner.methods import FEW, METHODS, VARIANTS, annealed, minimum_error, variant
 from nbest.trainers import MaxLikelihood
 
 LISTS = "error10"
@@ -41,7 +42,9 @@ def _named(name: str) -> str:
 
 VARIANT_NAMES = {
     "likelihood": "maximum likelihood, prior by held-out lists",
+    "likelihood-y*": "maximum likelihood, references added to lists",
     "error10": "minimum error, 10 starts",
+    "linear": "T = 200 to 0.01, linearised BLEU",
     **{name: _named(name) for name in VARIANTS},
 }
 """Rows of the table, in words."""
@@ -79,11 +82,25 @@ class FixedLists:
         error = minimum_error(10)
         error.seed, error.threads = seed, threads
         yield {"variant": "error10", "last": self.scores(error.fit(self.dev))}
+        yield {"variant": "likelihood", **self._likelihood(self.dev, threads)}
+        if self.dev.references is not None:
+            yield {"variant": "likelihood-y*", **self._likelihood(add_references(self.dev), threads)}
+        yield {"variant": "linear", "last": self._linear(threads)}
+
+    def _likelihood(self, dev: NBest, threads: int | None) -> dict[str, Any]:
         priors = METHODS["likelihood"].grid["variance"]
-        found = [self.scores(MaxLikelihood(variance=each, threads=threads).fit(self.dev)) for each in priors]
+        found = [self.scores(MaxLikelihood(variance=each, threads=threads).fit(dev)) for each in priors]
         best = max(range(len(found)), key=lambda at: found[at]["heldout"])
-        prior = "none" if math.isinf(priors[best]) else f"{priors[best]:g}"
-        yield {"variant": "likelihood", "last": found[best], "prior": prior}
+        return {"last": found[best], "prior": "none" if math.isinf(priors[best]) else f"{priors[best]:g}"}
+
+    def _linear(self, threads: int | None) -> dict[str, float]:
+        """Annealed risk for the sum of the BLEU of sentences, T beside that sum in units of 1, not of percent."""
+        stats, metric = self.dev.need_stats()
+        assert isinstance(metric, BLEU)
+        linear = SentenceBLEU.of(metric)
+        trainer = annealed(200.0, 0.01)
+        trainer.threads = threads
+        return self.scores(trainer.fit(replace(self.dev, stats=linear.from_bleu(stats), metric=linear)))
 
 
 def all_variants(lists: FixedLists, run: Run) -> dict[str, Any]:
