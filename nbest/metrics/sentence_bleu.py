@@ -30,7 +30,7 @@ class SentenceBLEU(Mean, OfTexts):
     lowercase: bool = parameter(False, "ignore case")
     max_ngram_order: int = parameter(4, "longest n-grams", least=1, most=LONGEST)
 
-    name = "sentence BLEU"
+    name = "sentence-BLEU"
     higher_is_better = True
 
     def __post_init__(self) -> None:

@@ -187,7 +187,7 @@ class Pair:
         return self._consensus_training("mert-cobleu-ascent", COMPARED, 2, start=start, optimiser="adaptive")
 
     def cobp(self) -> dict[str, Any]:
-        """Consensus bigram precision (eq. 1) from 0; nothing in it keeps translations long."""
+        """Consensus bigram precision (eq. 1) from 0; nothing in it speaks of length."""
         return self._consensus_training("cobp", "default", 3, objective="cobp")
 
     def _consensus_training(self, name: str, begin: str, rounds: int, **settings: Any) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class MaxCoBLEU(Trainer):
     """Maximises CoBLEU, the BLEU of expected n-gram counts, which is what consensus decoding needs.
 
     Pauls, DeNero & Klein (2009). Forests, or lists (each is a forest of one node). BLEU only; with `objective` "cobp"
-    the precision of expected bigrams, which nothing keeps from favouring short outputs, and of which the history tells
+    the precision of expected bigrams, in which nothing speaks of length, and of which the history tells
     in place of CoBLEU.
     Differs: features are scaled inside by their spread; `start="mert"` runs MERT first (their best row); annealing,
     which they only suggest: "temperature" begins with an entropy term of t0 / N for N segments, times `cooling` until
