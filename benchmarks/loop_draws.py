@@ -31,7 +31,7 @@ from nbest.loop import Inputs, Loop
 from nbest.model.loglinear import LogLinear
 from nbest.papers.data import BLEU_OF_TOKENS, parallel, translator, translator_folder
 from nbest.papers.run import Run
-from nbest.papers.smith_eisner.paper import METHODS, ListMethod
+from nbest.papers.smith_eisner.methods import METHODS, ListMethod
 from nbest.report import Table
 from nbest.systems.decoder import SystemDecoder
 from nbest.trainers import Auto
@@ -39,7 +39,7 @@ from nbest.trainers import Auto
 TRAINED, DRAWN, TESTED, K = 20_000, 200, 900, 100
 _WORDS = range(5, 21)  # of a source sentence
 _WIDE = {"beam": 30, "edges_a_node": 10}
-_WAYS = {**METHODS, "auto": ListMethod(lambda n: Auto(), warm=True)}
+_WAYS = {**METHODS, "auto": ListMethod(lambda words: Auto(), warm=True)}
 _KEY = ("pair", "beam", "step", "method", "draw")  # of a line of results
 Numbered = tuple[str, int]  # the part and the number of a sentence
 
@@ -103,7 +103,7 @@ class LoopBench:
         way, zeros = _WAYS[method], dict.fromkeys(self.system.start, 0.0)
         settings: dict[str, Any] = {"warm": way.warm, "grid": way.grid or None, "rounds": rounds, "k": K, "step": step}
         with tempfile.TemporaryDirectory() as folder:
-            loop = Loop(self, way.trainer(DRAWN), BLEU_OF_TOKENS, Path(folder) / "run", start=zeros, **settings)
+            loop = Loop(self, way.trainer(1.0), BLEU_OF_TOKENS, Path(folder) / "run", start=zeros, **settings)
             model = loop.run(self.drawn("dev", draw), self.drawn("devtest", draw))
             row = loop.place.decoded(loop.place.result()["rounds"] + 1)
         test = self.inputs("test", range(len(self.texts["test"][0])))

@@ -1,5 +1,6 @@
 """Containers for candidate lists, and operations on them."""
 
+from nbest.corpus.adding import add_references
 from nbest.corpus.forests import Forests
 from nbest.corpus.grouping import split
 from nbest.corpus.nbest import NBest, Origin
@@ -7,4 +8,17 @@ from nbest.corpus.operations import dedupe, merge, prune
 from nbest.corpus.texts import Texts
 from nbest.corpus.words import Words, characters, intern
 
-__all__ = ["Forests", "NBest", "Origin", "Texts", "Words", "characters", "dedupe", "intern", "merge", "prune", "split"]
+__all__ = [
+    "Forests",
+    "NBest",
+    "Origin",
+    "Texts",
+    "Words",
+    "add_references",
+    "characters",
+    "dedupe",
+    "intern",
+    "merge",
+    "prune",
+    "split",
+]

@@ -17,12 +17,14 @@ from nbest.metrics.chrf import CHRF, CHRFPlusPlus
 from nbest.metrics.edit import CER, WER
 from nbest.metrics.elements import F1, Precision, Recall
 from nbest.metrics.external import External
+from nbest.metrics.sentence_bleu import SentenceBLEU
 from nbest.metrics.ter import TER
 
 METRICS: Registry[type] = Registry(
     "metric",
     {
         "bleu": BLEU,
+        "sentence-bleu": SentenceBLEU,
         "chrf": CHRF,
         "chrf++": CHRFPlusPlus,
         "ter": TER,
@@ -68,6 +70,7 @@ __all__ = [
     "External",
     "Precision",
     "Recall",
+    "SentenceBLEU",
     "TokenAccuracy",
     "make_metric",
 ]

@@ -102,7 +102,9 @@ class CoBLEU:
         r(h) = sum_{g in h} (1/K [E_i[c(g)] <= c(g, ref_i)] / Cclip_n - 1/K / C_n) + [C_1 <= |R|] |R| / C_1^2 l_1(h)
 
     the gradient is -sum_i Cov_i(phi, r) (`nbest.forests.expectations`). At a kink the indicators are 1, as in the
-    paper. Its appendix prints products of corpus sums; they are per segment here, as finite differences say.
+    paper. With `precision` only n-grams of the longest order count and there is no brevity penalty: minus the logarithm
+    of eq. 1, CoBP, where `order` is 2. The appendix prints products of corpus sums; they are per segment here, as
+    finite differences say.
     Differs: `floor` is added to all counts, so that one that vanishes gives no infinite slope (0: exactly the paper's);
     gamma multiplies scores, temperature the entropy, for annealing. Cost: two passes over edges and their n-grams.
     """
@@ -112,6 +114,7 @@ class CoBLEU:
     gamma: float = 1.0
     penalty: Penalty = NO_PENALTY
     floor: float = FLOOR
+    precision: bool = False
     backend: Backend = field(default_factory=current_backend)
 
     def __post_init__(self) -> None:
@@ -141,16 +144,21 @@ class CoBLEU:
         """Corpus value and credit."""
         every, clipped = moments.all + self.floor, moments.clipped + self.floor
         words, wanted = every[0], moments.reference_length + self.floor
-        if not ((every > 0).all() and (clipped > 0).all()):
-            n = int((clipped > 0).argmin()) + 1
+        some = np.arange(1, self.order + 1) >= (self.order if self.precision else 1)  # orders that count
+        if not ((every[some] > 0).all() and (clipped[some] > 0).all()):
+            n = int(((clipped > 0) | ~some).argmin()) + 1
             raise CapabilityError(
                 f"no {n}-gram of the references is expected in the forests, so their CoBLEU is 0; "
                 "use a lower 'max_ngram_order' of BLEU, or 'floor' > 0"
             )
-        value = min(0.0, 1.0 - wanted / words) + float((np.log(clipped) - np.log(every)).mean())
-        slope = -1.0 / (self.order * every)
-        slope[0] += wanted / words**2 if words <= wanted else 0.0
-        return -value - self.temperature * moments.entropy, NgramCredit(-slope, -1.0 / (self.order * clipped))
+        value = float((np.log(clipped[some]) - np.log(every[some])).mean())
+        slope, gain = (
+            np.divide(1.0, some.sum() * counts, out=np.zeros(self.order), where=some) for counts in (every, clipped)
+        )
+        if not self.precision:
+            value += min(0.0, 1.0 - wanted / words)
+            slope[0] -= wanted / words**2 if words <= wanted else 0.0
+        return -value - self.temperature * moments.entropy, NgramCredit(slope, -gain)
 
     def gradient(self, weights: Floats, shard: NgramShard, credit: NgramCredit) -> Floats:
         """Gradient of this shard's part, at the posteriors that `moments` left."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from nbest.base.files import write_text
@@ -73,6 +74,12 @@ class Report:
         return Page(head["citation"], [_ran(head), *parts, _steps(head)])
 
 
+def mean_and_deviation(values: Sequence[float | None]) -> tuple[float | None, float | None]:
+    """Mean and standard deviation of those that are known, None where they are too few."""
+    known = [value for value in values if value is not None]
+    return (fmean(known) if known else None), (stdev(known) if len(known) > 1 else None)
+
+
 def _ran(head: Mapping[str, Any]) -> str:
     steps = head["steps"]
     done = sum(step["seconds"] is not None for step in steps)
@@ -81,10 +88,12 @@ def _ran(head: Mapping[str, Any]) -> str:
     state = (
         "all steps done" if done == len(steps) else f"{done} of {len(steps)} steps done, the others are missing below"
     )
-    return f"A {size} run with seed {head['seed']}: {state}; {took / 60:.1f} minutes of work."
+    dates = sorted({ended[:10] for step in steps if (ended := step.get("ended"))})
+    when = f", of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}" if dates else ""
+    return f"A {size} run with seed {head['seed']}{when}: {state}; {took / 60:.1f} minutes of work."
 
 
 def _steps(head: Mapping[str, Any]) -> Page:
-    rows = [(step["name"], step["seconds"]) for step in head["steps"]]
-    table = Table(("step", Column("seconds", ".1f")), rows, missing="not run")
+    rows = [(step["name"], step["seconds"], step.get("ended")) for step in head["steps"]]
+    table = Table(("step", Column("seconds", ".1f"), "ended"), rows, missing="not run")
     return Page("What was run", [table, ", ".join(f"{name} {number}" for name, number in head["versions"].items())])

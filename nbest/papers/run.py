@@ -1,7 +1,7 @@
 """A reproduction in steps: each result is on disk before the next step begins, so that a run can be taken up again.
 
 run.json          paper, size, seed, data, versions
-steps/NAME.json   the result of a step and the seconds it took
+steps/NAME.json   the result of a step, the seconds it took and when it ended
 work/             what steps leave for later ones: lists, models
 report.md, report.json, *.svg   written anew after every step, by the process that began the run
 """
@@ -24,7 +24,7 @@ from nbest.papers.report import Report
 from nbest.report import Page
 from nbest.runs import RunFolder, Step
 from nbest.runs.folder import make_folder
-from nbest.runs.records import SECONDS, Rules, check_sums, is_object
+from nbest.runs.records import ENDED, SECONDS, Rules, check_sums, is_object
 from nbest.runs.steps import check_packages, select
 
 Progress = Callable[[int, int], None]
@@ -116,6 +116,11 @@ class Run:
         found = self.place.read(self.place.record(name))
         return None if found is None else float(found[SECONDS])
 
+    def _ended(self, name: str) -> str | None:
+        """When a step ended, None where it was not run yet or nobody noted it."""
+        found = self.place.read(self.place.record(name)) or {}
+        return found.get(ENDED)
+
     def reproduce(self, paper: Paper, *, resume: bool = False, only: Sequence[str] = ()) -> None:
         """Run the steps that have no result yet, in their order, and write the report after each.
 
@@ -144,7 +149,9 @@ class Run:
 
     def _head(self, paper: Paper, steps: Sequence[Step], known: Mapping[str, str]) -> dict[str, Any]:
         """What was run, for a report."""
-        took = [{"name": step.name, "seconds": self.seconds(step.name)} for step in steps]
+        took = [
+            {"name": step.name, "seconds": self.seconds(step.name), ENDED: self._ended(step.name)} for step in steps
+        ]
         head = {"paper": paper.name, "citation": paper.citation, "quick": self.quick, "seed": self.seed}
         return {**head, "versions": known, "steps": took}
 

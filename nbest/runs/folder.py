@@ -1,7 +1,7 @@
 """`RunFolder`: a directory in which steps leave their results, for one process at a time or for several.
 
     run.json          what is run, and with which versions; a run is resumed only with the same
-    steps/NAME.json   the result of a step, the seconds it took and the sums of the files that it wrote
+    steps/NAME.json   the result of a step, the seconds it took, when it ended and the sums of the files that it wrote
     lock              held by who works here: the system takes it back from a process that ended, however it did
 
 Files and folders are made beside their places and renamed. So whenever a run is stopped, what is there is complete, and
@@ -25,6 +25,7 @@ from nbest.base.json_values import json_value
 from nbest.compute.executors import current
 from nbest.runs.lock import Lock
 from nbest.runs.records import (
+    ENDED,
     FILES,
     MADE_FROM,
     SECONDS,
@@ -40,6 +41,7 @@ from nbest.runs.side_by_side import Elsewhere, SideBySide
 from nbest.runs.steps import Say, Step, time_left
 
 _PATIENCE = 30.0  # seconds
+_DATE = "%Y-%m-%d %H:%M:%S %z"
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,7 @@ class RunFolder:
             if begun is not None and not resume:
                 raise ParameterError(f"{self.path} holds a run; resume it (--resume), or name another directory")
             if begun is None:
-                now = time.strftime("%Y-%m-%d %H:%M:%S %z")
-                write_record(self.path / self.about, {**wanted, **also, "begun": now})
+                write_record(self.path / self.about, {**wanted, **also, "begun": time.strftime(_DATE)})
             else:
                 self._compare(begun, wanted, also, say)
             if self.shared:
@@ -264,7 +265,9 @@ class RunFolder:
             self._note(step, record, content, sums_of(self.path / step.place, step.makes), begin)
 
     def _note(self, step: Step, record: Path, content: dict[str, Any], files: dict[str, Any], begin: float) -> None:
-        own = {**content, SECONDS: round(time.perf_counter() - begin, 3)} if step.minutes else dict(content)
+        own = dict(content)
+        if step.minutes:
+            own |= {SECONDS: round(time.perf_counter() - begin, 3), ENDED: time.strftime(_DATE)}
         if step.made_from is not None:
             own[MADE_FROM] = mark_of(step.made_from)
         write_record(record, {**own, FILES: files} if files else own)

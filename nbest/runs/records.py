@@ -17,7 +17,7 @@ from nbest.base.sealed import read_object, sealed
 Rule = Callable[[Any], bool]
 Rules = Mapping[str, Rule]
 """What must be true of the values of some keys."""
-FILES, MADE_FROM, SECONDS = "files", "made from", "seconds"
+FILES, MADE_FROM, SECONDS, ENDED = "files", "made from", "seconds", "ended"
 """Keys of a step's record beside those of its result."""
 
 

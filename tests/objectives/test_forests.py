@@ -140,7 +140,7 @@ def test_statistics_of_edges_add_up_to_those_of_texts(seed):
             assert (sums[:, 2:5] >= exact[:, 2:5]).all()
 
 
-def brute_cobleu(forests, weights, order, floor, temperature, gamma):
+def brute_cobleu(forests, weights, order, floor, temperature, gamma, precision=False):
     """Minus ln CoBLEU minus T H, from the definition, over all derivations."""
     every, clipped, length, entropy = np.zeros(order), np.zeros(order), 0.0, 0.0
     for i in range(len(forests)):
@@ -162,6 +162,8 @@ def brute_cobleu(forests, weights, order, floor, temperature, gamma):
             every[len(gram) - 1] += count
             clipped[len(gram) - 1] += min(count, limits[gram])
     every, clipped, length = every + floor, clipped + floor, length + floor
+    if precision:
+        return -np.log(clipped[-1] / every[-1]) - temperature * entropy
     return -min(0.0, 1.0 - length / every[0]) - np.mean(np.log(clipped) - np.log(every)) - temperature * entropy
 
 
@@ -192,6 +194,27 @@ def test_cobleu_with_floor_zero_is_the_papers():
     value, gradient = both(CoBLEU(2, floor=0.0), weights, shard)
     assert value == pytest.approx(brute_cobleu(forests, weights, 2, 0.0, 0.0, 1.0), abs=1e-10)
     np.testing.assert_allclose(gradient, differences(CoBLEU(2, floor=0.0), weights, shard), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_consensus_precision_equals_its_definition(seed, order):
+    """Eq. 1 of Pauls et al. (2009), where the order is 2; other orders and lengths do not matter."""
+    forests = toy_forests(seed, forests=8, tails=4 if seed % 2 else 2, limit=100, lattices=seed % 3 == 0)
+    shard = NgramShard.of(forests, BLEU(max_ngram_order=order, tokenize="none"), np.ones(3))
+    objective = CoBLEU(order, 0.05, gamma=1.5, precision=True)
+    for weights in np.random.default_rng(seed).normal(size=(2, 3)):
+        value, gradient = both(objective, weights, shard)
+        brute = brute_cobleu(forests, weights, order, 0.1, 0.05, 1.5, precision=True)
+        assert value == pytest.approx(brute, abs=1e-9)
+        np.testing.assert_allclose(gradient, differences(objective, weights, shard), rtol=1e-5, atol=2e-8)
+
+
+def test_consensus_precision_needs_matches_of_its_own_order_only():
+    forests = toy_forests(5).with_references([("zebra",)] * 5)
+    shard = NgramShard.of(forests, BLEU(max_ngram_order=2, tokenize="none"), np.ones(3))
+    with pytest.raises(CapabilityError, match="2-gram"):
+        both(CoBLEU(2, floor=0.0, precision=True), np.zeros(3), shard)
 
 
 def test_cobleu_without_any_match_says_so():

@@ -35,6 +35,7 @@ from nbest.metrics import (
     External,
     Precision,
     Recall,
+    SentenceBLEU,
     TokenAccuracy,
 )
 from nbest.metrics.rates import FLOOR
@@ -50,6 +51,7 @@ CASES = {
     "bleu, alpha": (BLEU(tokenize="none"), {"alpha": 3.0, "segments": 8}),
     "bleu, sharp alpha": (BLEU(tokenize="none"), {"alpha": 100.0, "segments": 8}),
     "bleu, order 2": (BLEU(tokenize="none", max_ngram_order=2), {}),
+    "sentence-bleu": (SentenceBLEU(tokenize="none"), {}),
     "chrf": (CHRF(), {}),
     "chrf, beta 1": (CHRF(char_order=2, beta=1), {}),
     "chrf++": (CHRFPlusPlus(), {}),

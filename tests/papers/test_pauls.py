@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,9 +17,11 @@ from nbest.base.errors import ParameterError
 from nbest.base.json_values import json_value
 from nbest.model.loglinear import LogLinear
 from nbest.papers import paper
+from nbest.papers.data import BLEU_OF_TOKENS
+from nbest.papers.pauls.deciding import SHARPNESS, best_of
 from nbest.papers.pauls.paper import PAPER, steps
 from nbest.papers.pauls.report import METHODS, PAIRS
-from nbest.papers.pauls.tuning import Pair, best_of
+from nbest.papers.pauls.tuning import Pair
 from nbest.papers.run import Run
 from nbest.systems.translator.translator import Translator
 from tests.papers.needs import check_needs
@@ -34,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = tmp_path_factory.mktemp("data")
     europarl = data / "mt" / "europarl"
     europarl.mkdir(parents=True)
-    for seed, (part, count) in enumerate({"train": 150, "dev": 20, "test": 12}.items(), 1):
+    for seed, (part, count) in enumerate({"train": 150, "dev": 20, "test": 12, "devtest": 15}.items(), 1):
         source, target = corpus(count, seed)
         if part == "dev":
             source = [f"{line} {'très ' * 30}" if at % 10 == 0 else line for at, line in enumerate(source)]
@@ -71,7 +74,7 @@ def test_the_whole_run(done: Run) -> None:
     assert [round(row[2], 2) for row in tables["Worked example (figure 1)"]["rows"]] == [0.67, 0.24, 0.09]
     assert "0.33; in the paper" in (done.folder / "report.md").read_text()
     names = [figure["file"] for figure in content["figures"]]
-    assert names == ["figure-2.svg", "figure-6-es-en.svg", "figure-6-fr-en.svg"]
+    assert names == ["figure-2.svg", *(f"figure-6-{pair}{how}.svg" for pair in PAIRS for how in ("", "-ascent"))]
     for name in names:
         ElementTree.parse(done.folder / name)
     assert {row["method"] for row in content["figures"][1]["rows"]} == {"mert", "cobleu"}
@@ -105,6 +108,44 @@ def test_results_are_those_of_the_weights(done: Run, monkeypatch: pytest.MonkeyP
         assert best.score(best.offsets[:-1]) == pytest.approx(found["1-best"]["test"])
 
 
+def test_consensus_decoding_by_each_rule_of_sharpness(done: Run) -> None:
+    """gamma 1 and a best one are decided with and reported beside the rule, each with its own p."""
+    pair, found = Pair(done, "fr-en"), done.need("fr-en-cobleu")
+    assert found["gammas"]["consensus-one"] == 1.0
+    assert set(found["p"]) == {*SHARPNESS, "1-best"}
+    assert found["consensus-fine"]["dev"] >= found["consensus-one"]["dev"] - 1e-9
+    model, forests = LogLinear(found["weights"]), pair.decode("test", found["weights"])
+    lists = best_of(forests, found["weights"], 500, None)
+    for rule, gamma in found["gammas"].items():
+        choice = nbest.consensus(model, lists, forests=forests, gain=BLEU_OF_TOKENS, gamma=gamma)
+        assert lists.score(choice) == pytest.approx(found[rule]["test"])
+    tables = {table["title"]: table for table in json.loads((done.folder / "report.json").read_text())["tables"]}
+    row = dict(zip(METHODS, tables["French to English, consensus decoding by sharpness, BLEU"]["rows"], strict=True))
+    assert row["cobleu"][6:8] == [found["consensus-one"]["dev"], found["consensus-one"]["test"]]
+
+
+def test_draws_are_of_dev_and_devtest(done: Run) -> None:
+    first, *others = (Pair(done, "fr-en", draw).parts for draw in (1, 2, 3))
+    for parts in others:
+        assert parts["test"] == first["test"]
+        assert len(parts["dev"].sources) == len(first["dev"].sources)
+        assert parts["dev"] != first["dev"]
+    tables = {table["title"]: table for table in json.loads((done.folder / "report.json").read_text())["tables"]}
+    title = "French to English, Viterbi (1-best) decoding, draws of sentences to tune on: BLEU on test"
+    rows = {row[0]: row for row in tables[title]["rows"]}
+    tests = [done.need(f"fr-en-{draw}cobleu")["1-best"]["test"] for draw in ("", "draw2-", "draw3-")]
+    other = [done.need(f"fr-en-{draw}mert-lists")["1-best"]["test"] for draw in ("", "draw2-", "draw3-")]
+    assert rows["CoBLEU from 0"][1:] == [*tests, *(pytest.approx(f(tests)) for f in (fmean, stdev))]
+    assert rows["CoBLEU from 0 less MERT on lists"][4] == pytest.approx(fmean(tests) - fmean(other))
+
+
+def test_mert_from_zero_decodes_with_zero_first(done: Run) -> None:
+    begun = json.loads((done.work / "fr-en-mert-zero" / "rounds" / "01" / "decoded.json").read_text())
+    assert set(begun["weights"].values()) == {0.0}
+    assert begun["weights"].keys() == done.need("fr-en-default")["weights"].keys()
+    assert any(done.need("fr-en-mert-zero")["weights"].values())
+
+
 def test_lists_and_forests_are_left_in_work(done: Run) -> None:
     pair = Pair(done, "fr-en")
     weights = done.need("fr-en-mert-lists")["weights"]
@@ -136,7 +177,7 @@ def test_a_half_done_run_reports_and_goes_on(done: Run, tmp_path: Path) -> None:
     rows = {row[0]: row for row in content["tables"][3]["rows"]}
     assert set(rows["MERT on lists"][1:]) == {None}
     assert rows["CoBLEU from 0"][1] is not None
-    assert len(content["figures"]) == 2
+    assert len(content["figures"]) == 4
     run.reproduce(PAPER, resume=True, only=["fr-en-mert-*"])
     for name in ("mert-lists", "mert-cobleu"):
         assert run.need(f"fr-en-{name}") == done.need(f"fr-en-{name}")
@@ -148,7 +189,7 @@ def test_a_run_without_any_step_reports(tmp_path: Path, folder: Path) -> None:
         text = PAPER.report(run).page({"citation": "", "quick": quick, "seed": 1, "steps": [], "versions": {}}).render()
         assert "| CoBLEU from 0 | - |" in text
         names = [step.name for step in steps(run)]
-        assert len(names) == len(set(names)) == 17
+        assert len(names) == len(set(names)) == 1 + 2 * (1 + 10 + 2 + 2 * 5)
 
 
 def test_what_is_missing_is_said(tmp_path: Path, folder: Path) -> None:

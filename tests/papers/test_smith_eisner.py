@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from itertools import combinations
 from pathlib import Path
+from time import strptime
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,9 +15,10 @@ import pytest
 
 from nbest.base.errors import ParameterError
 from nbest.papers.run import Run
-from nbest.papers.smith_eisner.paper import LARGE, METHODS, PAPER, PARSING, TREEBANKS
+from nbest.papers.smith_eisner.methods import DRAWN, LARGE, METHODS, PARSING, VARIANTS
+from nbest.papers.smith_eisner.paper import PAPER, TREEBANKS
 from nbest.papers.smith_eisner.report import NAMES
-from nbest.papers.smith_eisner.tasks import _sentences
+from nbest.papers.smith_eisner.tasks import _drawn, _sentences, translation
 from tests.papers.needs import check_needs
 from tests.systems.test_translator import corpus
 
@@ -76,14 +79,16 @@ def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_the_whole_run(done: Run) -> None:
     content = json.loads((done.folder / "report.json").read_text())
     assert all(step["seconds"] is not None for step in content["steps"])
-    first, second, loops = content["tables"]
+    first, second, draws, fixed, loops = content["tables"]
     assert [row[0] for row in first["rows"]][: len(METHODS)] == [NAMES[name] for name in METHODS]
     assert [row[0] for row in second["rows"]][:2] == ["maximum likelihood", "minimum error, 1 start"]
     for table in (first, second):
         for row in table["rows"]:
-            assert all(0 <= row[column] <= 100 for column in (1, 2, 3))
+            assert all(0 <= row[column] <= 100 for column in (2, 3, 4))
         assert table["paper"]["rows"]
-    assert len(loops["rows"]) == len(METHODS) + len(PARSING)
+    assert len(loops["rows"]) == len(METHODS) + len(PARSING) + 2 * len(DRAWN)
+    assert len(draws["rows"]) == len(DRAWN) + 3
+    assert len(fixed["rows"]) == len(VARIANTS) + 4
     names = [figure["file"] for figure in content["figures"]]
     assert names == [f"fi-en-figure{number}.svg" for number in (1, 2, 3, 4)]
     for name in names:
@@ -91,12 +96,51 @@ def test_the_whole_run(done: Run) -> None:
 
 
 def test_settings_are_chosen_by_held_out_scores(done: Run) -> None:
-    scores = {name: done.need(f"fi-en-{name}") for name in ("risk100", "risk200", "risk1000")}
+    settings = [f"{kind}{t0}" for kind in ("risk", "cold") for t0 in (100, 200, 1000)]
+    scores = {name: done.need(f"fi-en-{name}") for name in settings}
     best = max(scores, key=lambda name: scores[name]["heldout"])
     *_, error, row = json.loads((done.folder / "report.json").read_text())["tables"][0]["rows"]
-    assert row[1:] == [*(scores[best][part] for part in ("dev", "heldout", "test")), f"({NAMES[best]})"]
+    assert row[2:] == [*(scores[best][part] for part in ("dev", "heldout", "test")), f"({NAMES[best]})"]
     chosen = max(("error1", "error5", "error10"), key=lambda name: done.need(f"fi-en-{name}")["heldout"])
-    assert error[4] == f"{done.need('fi-en-tests')[f'{chosen} {best}']:.3f} ({NAMES[chosen]})"
+    assert error[5] == f"{done.need('fi-en-tests')[f'{chosen} {best}']:.3f} ({NAMES[chosen]})"
+
+
+def test_draws_are_other_sentences_and_mean_and_spread_are_of_them(done: Run, folder: Path) -> None:
+    found = [translation(done, "fi-en", draw=draw) for draw in (1, 2, 3)]
+    for task in found[1:]:
+        assert task.test.segments == found[0].test.segments
+        assert not set(task.dev.segments) & set(task.heldout.segments)
+    for one, other in combinations([_drawn(2000, 200, draw, 1) for draw in (2, 3)], 2):
+        everything = [*one[0], *one[1], *other[0], *other[1]]
+        assert len(set(everything)) == 800
+        assert min(everything) >= 200
+    row = json.loads((done.folder / "report.json").read_text())["tables"][2]["rows"][0]
+    tests = [done.need(f"fi-en-{draw}likelihood")["test"] for draw in ("", "draw2-", "draw3-")]
+    assert row[1:] == [*tests, pytest.approx(np.mean(tests)), pytest.approx(np.std(tests, ddof=1))]
+
+
+def test_variants_on_fixed_lists_take_both_points_of_the_path(done: Run) -> None:
+    found = done.need("fi-en-variants")
+    assert [row["variant"] for row in found["rows"]] == ["error10", "likelihood", "likelihood-y*", "linear", *VARIANTS]
+    pool = done.need("fi-en-error10")["curve"][-2]["pool"]
+    assert found["sizes"]["dev"]["hypotheses"] == pool
+    rows = {row["variant"]: row for row in found["rows"]}
+    for name in VARIANTS:
+        assert rows[name]["best"]["heldout"] >= rows[name]["last"]["heldout"] - 1e-9
+        assert all(0 <= score <= 100 for point in ("last", "best") for score in rows[name][point].values())
+        assert (rows[name]["entropy"] is None) == ("gamma" in name)
+    for stop in ("0.01", "0.001"):  # what is summed has cooled less
+        assert rows[f"sum-200-{stop}"]["entropy"] > rows[f"mean-200-{stop}"]["entropy"]
+
+
+def test_annealed_risk_is_the_papers() -> None:
+    """Its end is taken without regard to held-out lists; in parsing temperatures are errors a nat."""
+    assert {METHODS[name].held for name in ("error10", "risk100", "risk200", "risk1000", "cold200")} == {"round"}
+    trainer = METHODS["risk200"].trainer(20.0)
+    assert (trainer.t0, trainer.t1, trainer.entropy, trainer.take) == (200.0, 0.01, "mean", "last")
+    assert np.isinf(trainer.variance)
+    parsing = PARSING["risk200"].trainer(20.0)
+    assert (parsing.t0, parsing.t1) == (10.0, 0.0005)
 
 
 def test_each_round_is_in_the_curve(done: Run) -> None:
@@ -150,10 +194,12 @@ def test_the_report_says_how_large_the_run_was(done: Run) -> None:
     content = json.loads((done.folder / "report.json").read_text())
     assert "40 dev, 40 held-out and 100 test" in content["tables"][0]["title"]
     assert content["differences"][0].startswith("This quick run")
-    loops = {(row[0], row[2]): row[-1] for row in content["tables"][-1]["rows"]}
+    assert all(strptime(step["ended"], "%Y-%m-%d %H:%M:%S %z") for step in content["steps"])
+    assert f"seed 1, of {content['steps'][0]['ended'][:10]}" in (done.folder / "report.md").read_text()
+    loops = {tuple(row[:3]): row[-1] for row in content["tables"][-1]["rows"]}
     found = done.need("fi-en-risk")
     rounds = sum(row["decode_seconds"] + (row["train_seconds"] or 0.0) for row in found["curve"])
-    assert loops["fi-en", NAMES["risk"]] == round(rounds)
+    assert loops["fi-en", "", NAMES["risk"]] == round(rounds)
 
 
 def test_missing_data_are_named(tmp_path: Path) -> None:
@@ -165,6 +211,7 @@ def test_the_full_run_has_all_tasks(tmp_path: Path) -> None:
     names = [step.name for step in PAPER.steps(Run(tmp_path, tmp_path))]
     for pair in ("fi-en", "fr-en", "de-en"):
         assert {f"{pair}-{name}" for name in METHODS} | {f"{pair}-large-{name}" for name in LARGE} <= set(names)
+        assert {f"{pair}-draw{draw}-{name}" for draw in (2, 3) for name in (*DRAWN, "variants")} <= set(names)
     assert {f"{language}-{name}" for language in TREEBANKS for name in PARSING} <= set(names)
 
 

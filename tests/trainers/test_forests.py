@@ -14,6 +14,7 @@ from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.forests.scale import forest_scale
 from nbest.metrics import BLEU, WER
+from nbest.papers.pauls.paper import example_lists
 from nbest.testing import toy_forests, toy_lists
 from nbest.trainers import TRAINERS
 from tests.cli.conftest import sausages
@@ -94,6 +95,22 @@ def test_cobleu_raises_cobleu(schedule, optimiser):
     assert model.scores_["dev"] > score_of(forests, nbest.LogLinear({"am": 1.0})) + 10
     path = history[-1]["path"]
     assert min(path) <= path[0]
+
+
+@pytest.mark.parametrize("optimiser", ["lbfgs", "adaptive"])
+def test_cobp_finds_the_translation_that_is_never_the_one_best(optimiser):
+    """Figures 1 and 2 of Pauls et al. (2009), both weights being free: CoBP makes H2 likely."""
+    lists = example_lists()
+    values = {}
+    for name, start in (("from 1", {"TM": 1.0, "LM": 1.0}), ("from 0", None)):
+        trainer = nbest.MaxCoBLEU(objective="cobp", optimiser=optimiser, start=start, variance=float("inf"))
+        model = fitted(trainer, lists)
+        values[name] = trainer.result_.history[-1]["cobleu"]
+        assert model.posterior(lists).argmax() == 1  # weights below 0 make H2 the best, which no LM weight alone does
+    assert min(values.values()) > 85  # from 52
+    whole = nbest.MaxCoBLEU(variance=float("inf"))
+    fitted(whole, lists)
+    assert whole.result_.history[-1]["cobleu"] != values["from 0"]
 
 
 def test_cobleu_starts_where_it_is_told():

@@ -75,6 +75,53 @@ def test_settings_of_the_schedule():
     np.testing.assert_allclose(np.array(hot) * 15, [2.0, 0.5], rtol=0.35)
 
 
+@pytest.mark.parametrize(("entropy", "unit"), [("mean", 1 / 15), ("sum", 1.0)])
+def test_temperatures_as_they_are(entropy, unit):
+    """T = t beside the mean of the entropy over the 15 segments with hypotheses, or beside its sum."""
+    trainer = MinRisk(t0=2.0, t1=0.5, cooling=0.25, entropy=entropy, polish=False)
+    trainer.fit(lists())
+    hot = [h["temperature"] for h in trainer.result_.history if h["temperature"] > 0]
+    np.testing.assert_allclose(hot, [2.0 * unit, 0.5 * unit])
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_the_sum_is_the_mean_times_the_segments(schedule):
+    """Temperatures and variances of the one reading are those of the other times N."""
+    ends = []
+    for entropy, times in (("mean", 15.0), ("sum", 1.0)):
+        trainer = MinRisk(
+            schedule=schedule, entropy=entropy, t0=0.1 * times, t1=0.01 * times, variance=2.0 / times, polish=False
+        )
+        ends.append(trainer.fit(lists()).weights)
+    assert ends[0] == pytest.approx(ends[1])
+
+
+def test_the_sum_of_entropies_is_still_flat_where_their_mean_has_cooled():
+    """At the paper's last temperature, beside one number for the corpus; after that both are quenched."""
+    left = {}
+    for entropy in ("mean", "sum"):
+        trainer = MinRisk(t0=100.0, t1=0.01, entropy=entropy, polish=False)
+        trainer.fit(lists())
+        hot = [h["entropy"] for h in trainer.result_.history if h["temperature"] > 0]
+        assert len(hot) == 14
+        left[entropy] = hot[-1] / hot[0]
+        assert trainer.result_.history[-1]["entropy"] < 0.1 * hot[0]
+    assert left["mean"] < 0.2
+    assert left["sum"] > 2 * left["mean"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_last_point_of_the_path_is_the_end_with_and_without_held_out_lists(seed):
+    corpus, heldout = lists("bleu", seed), lists("bleu", seed + 10)
+    trainer, alone = MinRisk(take="last", polish=False), MinRisk(take="last", polish=False)
+    model = trainer.fit(corpus, heldout)
+    assert model.scores_["dev"] == trainer.result_.history[-1]["dev"]
+    assert model.scores_["heldout"] == trainer.result_.history[-1]["heldout"]
+    assert dict(alone.fit(corpus).weights) == dict(model.weights)  # held-out lists choose nothing
+    with pytest.raises(ParameterError, match="'take' asks for the last"):
+        MinRisk(take="last", folds=3).fit(corpus)
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("metric", ["wer", "bleu"])
 def test_after_the_quench_expected_and_one_best_agree(schedule, metric):

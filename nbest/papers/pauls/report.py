@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nbest.papers.pauls.tuning import COMPARED, DECISIONS, LONGEST, TRAINING
-from nbest.papers.report import PaperTable, Report
+from nbest.papers.pauls.deciding import DECISIONS, SHARPNESS
+from nbest.papers.pauls.tuning import COMPARED, LONGEST, TRAINING
+from nbest.papers.report import PaperTable, Report, mean_and_deviation
 from nbest.papers.run import Run
 from nbest.report import Cell, Column, Figure
 from nbest.studies.consensus import Consensus
@@ -16,12 +17,21 @@ PAIRS = {"es-en": "Spanish", "fr-en": "French"}
 METHODS = {
     "default": "default weights",
     "mert-lists": "MERT on lists",
+    "mert-zero": "MERT from 0",
     "mert-forests": "MERT on forests",
     "cobleu": "CoBLEU from 0",
+    "cobleu-ascent": "CoBLEU from 0, gradient ascent",
     "mert-cobleu": "MERT then CoBLEU",
+    "mert-cobleu-ascent": "MERT then CoBLEU, gradient ascent",
     "cobleu-annealed": "CoBLEU, annealed",
+    "cobp": "CoBP from 0",
 }
 """Steps of a pair, and their names in tables."""
+DRAWS = (1, 2, 3)
+DRAWN = ("default", "mert-lists", "cobleu", "mert-cobleu", "cobleu-annealed")
+"""Methods that are tuned on further draws of sentences, too."""
+PATHS = {"lbfgs": "path", "adaptive": "path-ascent"}
+"""Figure 6 by the optimiser of CoBLEU."""
 _FORMS = (Column("brevity", ".3f"), Column("p", ".3f"), Column("gamma", "g"))
 _COLUMNS = ("method", "tune", "test", "test - tune", *_FORMS)
 _PAPER_COLUMNS = {
@@ -50,6 +60,8 @@ def report(run: Run) -> Report:
     """Tables and figures of what was done so far."""
     tables = [_example_table(run)] if run.result("example") else []
     tables += [_table(run, pair, decision) for pair in PAIRS for decision in DECISIONS]
+    tables += [_sharpness(run, pair) for pair in PAIRS]
+    tables += [table for pair in PAIRS for decision in DECISIONS if (table := _draws(run, pair, decision)).rows]
     tables.append(_rounds(run))
     return Report(tables, _figures(run), _differences(run))
 
@@ -66,8 +78,8 @@ def _table(run: Run, pair: str, decision: str) -> PaperTable:
         counts = f"{sizes['dev']} sentences to tune on, {sizes['test']} to test on"
         notes.append(f"{counts}, of at most {LONGEST} words a side.")
     if consensus:
-        notes.append("gamma: sharpness of the posterior in decisions, chosen on dev.")
-    title = f"{PAIRS[pair]} to English, {'consensus' if consensus else 'Viterbi (1-best)'} decoding, BLEU"
+        notes.append(f"gamma: {SHARPNESS[decision]}; the next tables have other rules.")
+    title = f"{PAIRS[pair]} to English, {DECISIONS[decision]} decoding, BLEU"
     return PaperTable(
         title, columns, rows, paper=_PAPER[pair, decision], paper_columns=_PAPER_COLUMNS[decision], notes=notes
     )
@@ -79,6 +91,42 @@ def _cells(found: dict[str, Any] | None, decision: str) -> list[Cell]:
     scores = found[decision]
     cells = [scores["dev"], scores["test"], scores["test"] - scores["dev"], scores["brevity"]]
     return [*cells, found.get("p", {}).get(decision), found["gamma"]]
+
+
+def _sharpness(run: Run, pair: str) -> PaperTable:
+    """Consensus decoding by the rule that chooses gamma."""
+    columns: list[Column | str] = ["method"]
+    for rule in SHARPNESS:
+        short = {"consensus": "1 % rule", "consensus-one": "1", "consensus-fine": "best"}[rule]
+        columns += [Column(f"gamma, {short}", "g"), f"tune, {short}", f"test, {short}", Column(f"p, {short}", ".3f")]
+    rows: list[list[Cell]] = []
+    for method, name in METHODS.items():
+        found, cells = run.result(f"{pair}-{method}"), list[Cell]()
+        for rule in SHARPNESS:
+            scores = {} if found is None else found[rule]
+            gamma, p = (None, None) if found is None else (found["gammas"][rule], found.get("p", {}).get(rule))
+            cells += [gamma, scores.get("dev"), scores.get("test"), p]
+        rows.append([name, *cells])
+    notes = [f"{rule}: {said}." for rule, said in zip(("1 % rule", "1", "best"), SHARPNESS.values(), strict=True)]
+    title = f"{PAIRS[pair]} to English, consensus decoding by sharpness, BLEU"
+    return PaperTable(title, columns, rows, notes=[*notes, f"{_P} And the same rule."])
+
+
+def _draws(run: Run, pair: str, decision: str) -> PaperTable:
+    """BLEU on test of each draw of sentences to tune on, and its difference to MERT on lists."""
+    prefixes = ["" if draw == 1 else f"draw{draw}-" for draw in DRAWS]
+    found = {name: [run.value(f"{pair}-{each}{name}", decision, "test") for each in prefixes] for name in DRAWN}
+    rows: list[list[Cell]] = [[METHODS[name], *values, *mean_and_deviation(values)] for name, values in found.items()]
+    for name in DRAWN:
+        if name not in ("default", COMPARED):
+            both = zip(found[name], found[COMPARED], strict=True)
+            gaps = [None if one is None or other is None else one - other for one, other in both]
+            rows.append([f"{METHODS[name]} less {METHODS[COMPARED]}", *gaps, *mean_and_deviation(gaps)])
+    begun = any(value is not None for values in found.values() for value in values[1:])
+    columns = ("method", *(f"draw {draw}" for draw in DRAWS), "mean", "standard deviation")
+    title = f"{PAIRS[pair]} to English, {DECISIONS[decision]} decoding, draws of sentences to tune on: BLEU on test"
+    note = "Draw 1 is dev; others are as many sentences of dev and devtest, and other random starts of MERT."
+    return PaperTable(title, columns, rows if begun else (), notes=[note])
 
 
 def _rounds(run: Run) -> PaperTable:
@@ -110,12 +158,14 @@ def _figures(run: Run) -> list[Figure]:
         title = "Figure 2: the reference H2 is never the 1-best, consensus decoding finds it"
         figures.append(Consensus.of(found).figure("figure-2", title))
     for pair, language in PAIRS.items():
-        kept = run.result(f"{pair}-path")
-        if kept is not None:
-            path = Path.of(kept)
-            falls = f"largest fall of MERT {path.largest_fall('mert'):.3f}, of CoBLEU {path.largest_fall('cobleu'):.3f}"
-            title = f"Figure 6: paths of training, {language} to English ({falls})"
-            figures.append(path.figure(f"figure-6-{pair}", title))
+        for optimiser, file in PATHS.items():
+            kept = run.result(f"{pair}-{file}")
+            if kept is not None:
+                path, by = Path.of(kept), {"lbfgs": "L-BFGS", "adaptive": "gradient ascent"}[optimiser]
+                falls = [f"{path.largest_fall(method):.3f}" for method in ("mert", "cobleu")]
+                said = f"CoBLEU by {by}; largest fall of MERT {falls[0]}, of CoBLEU {falls[1]}"
+                title = f"Figure 6: paths of training, {language} to English ({said})"
+                figures.append(path.figure(f"figure-6-{pair}{file.removeprefix('path')}", title))
     return figures
 
 
@@ -133,11 +183,16 @@ def _differences(run: Run) -> list[str]:
         "Tokens: sacremoses, truecased; BLEU is of these tokens, with case, one reference.",
         "Phrases: word alignment by IBM model 1 and an HMM instead of GIZA++ model 4. The grammar has the paper's nine "
         f"features. Cube pruning with {beam}.",
-        f"MERT: {rounds}, beginning with the default weights (the paper begins with 0 and goes on until "
-        "convergence), 20 random starts a round. Figure 6 does begin with 0, on forests that are not decoded again.",
-        f"CoBLEU: L-BFGS where the paper has gradient ascent with adaptive steps; up to {run.size(3, 2)} rounds, the "
-        "sentences decoded again between them, from the forests of the default weights (from 0) or of MERT.",
-        "Not in the paper: default weights, MERT on forests (Kumar et al. 2009), annealing, which it suggests.",
+        f"MERT on lists: {rounds}, beginning with the default weights, 10 random starts a round. 'MERT from 0' begins "
+        "as the paper's, with weights of 0 and no random starts, and goes on until nothing is new, for "
+        f"{run.size(12, 3)} rounds at most. Figure 6 begins with 0, too, on forests that are not decoded again.",
+        "CoBLEU: L-BFGS; rows 'gradient ascent' have the paper's adaptive steps, at most 200 of them a round. Up to "
+        f"{run.size(3, 2)} rounds, the sentences decoded again between them, from the forests of the default weights "
+        "(from 0) or of MERT.",
+        "Consensus decoding: gamma of the posterior is chosen on dev in the first tables; the tables by sharpness have "
+        "gamma 1, as in the paper, too.",
+        "CoBP: the logarithm of eq. 1 is maximised, with the penalty of CoBLEU; the paper trains with CoBLEU only.",
+        "Not in the paper: default weights, MERT on forests (Kumar et al. 2009), annealing, which it suggests, draws.",
         "Significance: a paired permutation test; the paper does not name its test. Each method decodes dev and test "
         f"with its own weights. {METHODS[COMPARED]} is the paper's MERT.",
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -12,29 +12,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbest.base.files import replacing
-from nbest.base.types import Floats, Ints
-from nbest.compute.executors import executor_of, using
-from nbest.corpus import Forests, NBest
-from nbest.decisions import consensus, first
+from nbest.base.randomness import generator
+from nbest.base.types import Floats
+from nbest.corpus import Forests
+from nbest.corpus.contract import Corpus
 from nbest.evaluation.significance import permutation
-from nbest.forests.kbest import kbest
 from nbest.formats import read_forests, write, write_forests
 from nbest.loop import Inputs, Loop
 from nbest.loop.report import rows_of
 from nbest.model.loglinear import LogLinear
 from nbest.papers.data import BLEU_OF_TOKENS, arrays_of, chosen_stats, parallel, short, translator
+from nbest.papers.pauls.deciding import decided, sharpnesses
 from nbest.papers.run import Run
 from nbest.systems.translator.translator import DEFAULT_WEIGHTS, Translator
 from nbest.trainers.dense.cobleu import MaxCoBLEU
 from nbest.trainers.dense.mert import MERT
-from nbest.trainers.sharpness import decision_gamma
 
 LONGEST = 25  # words of a sentence, each side (section 5.2)
 TRAINING = 8_000  # sentence pairs that the translator of a quick run is trained on
 COMPARED = "mert-lists"  # the method that others are compared with
-_CONSENSUS = 500  # translations that consensus decoding chooses from
 Weights = Mapping[str, float]
 Scores = dict[str, float]
+_Sides = tuple[list[str], list[str]]
 
 
 class _Part(NamedTuple):
@@ -48,6 +47,7 @@ class Pair:
 
     run: Run
     name: str  # fr-en
+    draw: int = 1  # of the sentences to tune on: 1 are those of dev
 
     # what is decoded ---------------------------------------------------------------------------------------------
 
@@ -58,14 +58,37 @@ class Pair:
 
     @cached_property
     def parts(self) -> dict[str, _Part]:
-        """Sentences to tune on (dev) and to test on, short on both sides: all, in a quick run the first 100."""
-        return {part: self._short(part) for part in ("dev", "test")}
+        """Sentences to tune on (dev) and to test on, short on both sides: all, in a quick run the first 100.
 
-    def _short(self, part: str) -> _Part:
+        Those of draw 2, 3 and so on to tune on are as many, drawn from dev and devtest.
+        """
+        return {"dev": self._part(self._drawn()), "test": self._part(self._short("test"))}
+
+    def _short(self, part: str) -> _Sides:
         count = 100 if self.run.quick else None
-        sources, targets = short(parallel(self.run, self.name, part), LONGEST, count, f"{part} of {self.name}")
-        references = self.system.tokens(targets, of_target=True)
-        return _Part(sources, [(" ".join(words),) for words in references])
+        return short(parallel(self.run, self.name, part), LONGEST, count, f"{part} of {self.name}")
+
+    def _drawn(self) -> _Sides:
+        dev = self._short("dev")
+        if self.draw == 1:
+            return dev
+        both = [one + other for one, other in zip(dev, self._short("devtest"), strict=True)]
+        chosen = generator(self.run.seed, self.draw).permutation(len(both[0]))[: len(dev[0])]
+        sources, targets = ([side[at] for at in sorted(chosen.tolist())] for side in both)
+        return sources, targets
+
+    def _part(self, sides: _Sides) -> _Part:
+        references = self.system.tokens(sides[1], of_target=True)
+        return _Part(sides[0], [(" ".join(words),) for words in references])
+
+    @property
+    def seed(self) -> int:
+        """Of MERT's starts."""
+        return self.run.seed + self.draw - 1
+
+    def step(self, name: str) -> str:
+        """The step of a method."""
+        return f"{self.name}-{name}" if self.draw == 1 else f"{self.name}-draw{self.draw}-{name}"
 
     def decode(self, part: str, weights: Weights) -> Forests:
         """Forests of a part under these weights, with references."""
@@ -83,11 +106,11 @@ class Pair:
 
     def kept(self, name: str) -> Forests:
         """The dev forests that a method left."""
-        self.run.need(f"{self.name}-{name}")
+        self.run.need(self.step(name))
         return read_forests(self._path(f"{name}.dev.forests.jsonl.gz")).with_metric(BLEU_OF_TOKENS)
 
     def _path(self, name: str) -> Path:
-        return self.run.work / f"{self.name}-{name}"
+        return self.run.work / self.step(name)
 
     # methods -----------------------------------------------------------------------------------------------------
 
@@ -99,28 +122,45 @@ class Pair:
 
     def mert_lists(self) -> dict[str, Any]:
         """MERT on the k best of all decodings so far, decoding again after each round (section 5.3)."""
-        decoder, folder = _Decoder(self, DEFAULT_WEIGHTS, self.kept("default")), self._path("mert-lists")
+        decoder = _Decoder(self, DEFAULT_WEIGHTS, self.kept("default"))
+        trainer = MERT(seed=self.seed, threads=self.run.threads)
+        loop, forests = self._looped(COMPARED, decoder, trainer, self.run.size(4, 3), warm=False)
+        write(loop.place.pool(loop.rounds, BLEU_OF_TOKENS, texts=True), self._path("mert-lists.dev.jsonl.gz"))
+        self.keep(COMPARED, forests)
+        return self._of_loop(COMPARED, loop, forests)
+
+    def mert_zero(self) -> dict[str, Any]:
+        """MERT as the paper starts it: the first lists are those of weights 0, and coordinates are searched from where
+        the round before ended, without random starts; until nothing is new."""
+        self.run.need(self.step(COMPARED))  # p is against it
+        decoder = _Decoder(self, {}, None)
+        trainer = _FromZero(restarts=0, hops=0, ascent="best", axes="features", threads=self.run.threads)
+        loop, forests = self._looped("mert-zero", decoder, trainer, self.run.size(12, 3), warm=True)
+        return self._of_loop("mert-zero", loop, forests)
+
+    def _looped(self, name: str, decoder: _Decoder, trainer: MERT, rounds: int, *, warm: bool) -> tuple[Loop, Forests]:
+        """Decode and tune on all lists so far; the forests of the last weights."""
+        folder, zeros = self._path(name), dict.fromkeys(DEFAULT_WEIGHTS, 0.0)
         loop = Loop(
-            decoder, MERT(seed=self.run.seed, threads=self.run.threads), BLEU_OF_TOKENS, folder, start=DEFAULT_WEIGHTS,
-            rounds=self.run.size(4, 3), k=self.run.size(200, 100), warm=False, early=False, measure=_as_decoded,
+            decoder, trainer, BLEU_OF_TOKENS, folder, start=decoder.weights or zeros, rounds=rounds,
+            k=self.run.size(200, 100), warm=warm, early=warm, measure=_as_decoded,
             say=lambda line: self.run.say(f"{self.name}: {line}"),
         )  # fmt: skip
         sources = self.parts["dev"].sources
         loop.run(Inputs(sources), resume=folder.exists())
-        model = loop.place.model(loop.rounds)  # the last, not the best
-        forests = decoder.decode(model.weights, sources)
-        write(loop.place.pool(loop.rounds, BLEU_OF_TOKENS, texts=True), self._path("mert-lists.dev.jsonl.gz"))
-        self.keep("mert-lists", forests)
+        return loop, decoder.decode(_last(loop).weights, sources)
+
+    def _of_loop(self, name: str, loop: Loop, forests: Forests) -> dict[str, Any]:
         history = [
             {"hypotheses": before["pool"], "lists": after["trained_dev"], "decoded": after["dev"]}
             for before, after in pairwise(rows_of(loop.place))
         ]
-        return {**self.measure("mert-lists", model, forests), "history": history}
+        return {**self.measure(name, _last(loop), forests), "history": history}
 
     def mert_forests(self) -> dict[str, Any]:
         """MERT by line searches over all derivations of the forests that MERT on lists ended with."""
         forests = self.kept(COMPARED)
-        trainer = MERT(start=self._weights(COMPARED), restarts=2, hops=2, seed=self.run.seed, threads=self.run.threads)
+        trainer = MERT(start=self._weights(COMPARED), restarts=2, hops=2, seed=self.seed, threads=self.run.threads)
         trainer.progress = self.run.progress
         model = trainer.fit(forests)
         return {**self.measure("mert-forests", model), "history": [{"forests": model.scores_["dev"]}]}
@@ -137,13 +177,26 @@ class Pair:
         """CoBLEU from 0 with an entropy term that is taken away step by step, which the paper only suggests."""
         return self._consensus_training("cobleu-annealed", "default", 3, schedule="temperature")
 
+    def cobleu_ascent(self) -> dict[str, Any]:
+        """CoBLEU from 0 by the paper's gradient ascent."""
+        return self._consensus_training("cobleu-ascent", "default", 3, optimiser="adaptive")
+
+    def mert_cobleu_ascent(self) -> dict[str, Any]:
+        """CoBLEU from where MERT on lists ended, by the paper's gradient ascent."""
+        start = self._weights(COMPARED)
+        return self._consensus_training("mert-cobleu-ascent", COMPARED, 2, start=start, optimiser="adaptive")
+
+    def cobp(self) -> dict[str, Any]:
+        """Consensus bigram precision (eq. 1) from 0; nothing in it speaks of length."""
+        return self._consensus_training("cobp", "default", 3, objective="cobp")
+
     def _consensus_training(self, name: str, begin: str, rounds: int, **settings: Any) -> dict[str, Any]:
         """Maximise CoBLEU on the newest forests, decode with what was found, and again; nothing is pooled."""
-        self.run.need(f"{self.name}-{COMPARED}")  # p is against it: better said before the work than after
+        self.run.need(self.step(COMPARED))  # p is against it: better said before the work than after
         forests, model, history = self.kept(begin), LogLinear({}), []
         for number in range(min(rounds, self.run.size(3, 2))):
             forests = forests if number == 0 else self.decode("dev", model.weights)
-            trainer = MaxCoBLEU(seed=self.run.seed, threads=self.run.threads, progress=self.run.progress, **settings)
+            trainer = MaxCoBLEU(seed=self.seed, threads=self.run.threads, progress=self.run.progress, **settings)
             model = trainer.fit(forests)
             assert trainer.result_ is not None
             last = trainer.result_.history[-1]
@@ -152,20 +205,18 @@ class Pair:
         return {**self.measure(name, model), "history": history}
 
     def _weights(self, name: str) -> dict[str, float]:
-        return dict(self.run.need(f"{self.name}-{name}")["weights"])
+        return dict(self.run.need(self.step(name))["weights"])
 
     # measuring ---------------------------------------------------------------------------------------------------
 
     def measure(self, name: str, model: LogLinear, dev: Forests | None = None) -> dict[str, Any]:
         """Weights, and both decisions on dev and test, each decoded with these weights; p against MERT on lists."""
         dev = self.decode("dev", model.weights) if dev is None else dev
-        gamma = decision_gamma(model, dev)
-        model = replace(model, gamma=gamma)
-        found: dict[str, Any] = {"weights": dict(model.weights), "gamma": gamma}
+        gammas = sharpnesses(model, dev, self.run)
+        found: dict[str, Any] = {"weights": dict(model.weights), "gamma": gammas["consensus"], "gammas": gammas}
         chosen: dict[str, Floats] = {}
         for part, forests in (("dev", dev), ("test", self.decode("test", model.weights))):
-            for decision, decide in DECISIONS.items():
-                lists, choice = decide(model, forests, self.run)
+            for decision, (lists, choice) in decided(model, forests, gammas, self.run).items():
                 totals = lists.totals(choice)
                 scores: Scores = {part: lists.score(choice)}
                 if part == "test":
@@ -180,9 +231,9 @@ class Pair:
         """p of the difference to MERT on lists, on test; nothing for MERT itself and what comes before it."""
         if name in ("default", COMPARED):
             return {}
-        self.run.need(f"{self.name}-{COMPARED}")
+        self.run.need(self.step(COMPARED))
         samples, seed = self.run.size(2000, 1000), self.run.seed
-        other = arrays_of(self._path(f"{COMPARED}.test.npz"), list(chosen), f"{self.name}-{COMPARED}")
+        other = arrays_of(self._path(f"{COMPARED}.test.npz"), list(chosen), self.step(COMPARED))
         pairs = {decision: (other[decision], stats) for decision, stats in chosen.items()}
         tests = {key: permutation(BLEU_OF_TOKENS, *pair, samples=samples, seed=seed) for key, pair in pairs.items()}
         return {"p": {decision: test.p for decision, test in tests.items()}}
@@ -194,7 +245,7 @@ class _Decoder:
 
     pair: Pair
     weights: Weights
-    forests: Forests
+    forests: Forests | None
 
     @property
     def threads(self) -> int | None:
@@ -203,34 +254,28 @@ class _Decoder:
 
     def decode(self, weights: Weights, inputs: Sequence[str]) -> Forests:
         """Forests with references."""
-        if dict(weights) != dict(self.weights):
+        if self.forests is None or dict(weights) != dict(self.weights):
             self.weights, self.forests = dict(weights), self.pair.decode("dev", weights)
         return self.forests
+
+
+@dataclass
+class _FromZero(MERT):
+    """MERT that starts from 0 where it is given no start."""
+
+    def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
+        """As MERT."""
+        self.start = self.start or dict.fromkeys(corpus.feature_names, 0.0)
+        return super().fit(corpus, heldout)
+
+
+def _last(loop: Loop) -> LogLinear:
+    """The model of the last round that was trained, not of the best."""
+    result = loop.place.result()
+    assert result is not None
+    return loop.place.model(result["rounds"])
 
 
 def _as_decoded(found: Forests) -> Forests:
     """Nothing is left to measure; and no sharpness is fitted on lists, since forests have their own."""
     return found
-
-
-def best_of(forests: Forests, weights: Weights, k: int, threads: int | None) -> NBest:
-    """The k best translations of each forest."""
-    return kbest(forests, LogLinear(dict(weights)).edge_scores(forests), k, distinct=True, threads=threads).lists()
-
-
-def _one_best(model: LogLinear, forests: Forests, run: Run) -> tuple[NBest, Ints]:
-    lists = kbest(forests, model.edge_scores(forests), 1, threads=run.threads).lists()
-    return lists, first(None, lists)
-
-
-def _consensus(model: LogLinear, forests: Forests, run: Run) -> tuple[NBest, Ints]:
-    lists = best_of(forests, model.weights, _CONSENSUS, run.threads)
-    with using(executor_of(run.threads)):
-        return lists, consensus(model, lists, forests=forests, gain=BLEU_OF_TOKENS)
-
-
-DECISIONS: dict[str, Callable[[LogLinear, Forests, Run], tuple[NBest, Ints]]] = {
-    "consensus": _consensus,
-    "1-best": _one_best,
-}
-"""Decisions by name: lists, and the hypothesis chosen from each (sections 4 and 5.4)."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -25,95 +24,102 @@ from nbest.metrics import LAS
 from nbest.model.loglinear import load
 from nbest.papers.data import BLEU_OF_TOKENS, TOKENISING, chosen_stats
 from nbest.papers.run import Paper, Run
-from nbest.papers.smith_eisner.report import LARGE, PAIRS, report
+from nbest.papers.smith_eisner.methods import DRAWN, LARGE, METHODS, PARSING
+from nbest.papers.smith_eisner.report import DRAWS, PAIRS, report
 from nbest.papers.smith_eisner.tasks import TREEBANKS, Task, parsing, train_experts, train_translator, translation
+from nbest.papers.smith_eisner.variants import LISTS, FixedLists, all_variants, keep_lists, kept_lists
 from nbest.runs import Step
 from nbest.studies.sharpness import sharpness
 from nbest.studies.surface import surface
 from nbest.systems.decoder import SystemDecoder
-from nbest.trainers import MERT, MaxLikelihood, MinRisk
+
+_LISTS = "tables and figures of this paper are made of lists"
 
 
 @dataclass(frozen=True)
-class ListMethod:
-    """A trainer for lists of so many segments, and the settings chosen on held-out lists in each round."""
+class _Setting:
+    """A task with some dev and held-out sentences: draw 1 are the first of their parts; or 2,000 dev sentences."""
 
-    trainer: Callable[[int], Any]
-    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    warm: bool = False
+    task: str
+    draw: int = 1
+    large: bool = False
 
+    @property
+    def prefix(self) -> str:
+        """Of the names of its methods."""
+        return "large-" if self.large else "" if self.draw == 1 else f"draw{self.draw}-"
 
-def _minimum_error(restarts: int, segments: int) -> MERT:
-    """The paper's: coordinate searches from random points, the one that gains most is moved along."""
-    return MERT(restarts=restarts, hops=0, ascent="best", axes="features")
+    @property
+    def is_parsing(self) -> bool:
+        """Whether it is a treebank."""
+        return self.task in TREEBANKS
 
+    def step(self, name: str) -> str:
+        """The step of a method, or another one."""
+        return f"{self.task}-{self.prefix}{name}"
 
-def _annealed(temperature: float, segments: int) -> MinRisk:
-    """The paper's temperatures are for each nat of the corpus, ours for each nat of a segment; the cooling goes on to
-    the end, although nothing happens at first."""
-    return MinRisk(t0=temperature * segments, t1=0.01 * segments, variance=math.inf, polish=False, patience=100)
-
-
-_LISTS = "tables and figures of this paper are made of lists"
-METHODS = {
-    "likelihood": ListMethod(lambda n: MaxLikelihood(), {"variance": [0.25, 0.5, 1.0, math.inf]}),
-    "error1": ListMethod(partial(_minimum_error, 1)),
-    "error5": ListMethod(partial(_minimum_error, 5)),
-    "error10": ListMethod(partial(_minimum_error, 10)),
-    "risk100": ListMethod(partial(_annealed, 100.0)),
-    "risk200": ListMethod(partial(_annealed, 200.0)),
-    "risk1000": ListMethod(partial(_annealed, 1000.0)),
-    "error": ListMethod(lambda n: MERT(), warm=True),
-    "risk": ListMethod(lambda n: MinRisk()),
-}
-"""The paper's methods and settings, then those of `nbest tune` as they are."""
-PARSING = {
-    **{name: METHODS[name] for name in ("likelihood", "error1", "error5", "error10", "error")},
-    "risk": ListMethod(lambda n: MinRisk(), {"t0": [1.0, 8.0, 64.0], "t1": [0.03, 0.3]}),
-}
+    def load(self, run: Run) -> Task:
+        """Decoder and sentences."""
+        if self.is_parsing:
+            return parsing(run, self.task)
+        return translation(run, self.task, large=self.large, draw=self.draw)
 
 
 def _steps(run: Run) -> list[Step]:
     steps: list[Step] = []
-    for pair in PAIRS[:1] if run.quick else PAIRS:
+    pairs = PAIRS[:1] if run.quick else PAIRS
+    for pair in pairs:
         train = partial(train_translator, run, pair)
         steps.append(Step(f"{pair}-translator", train, run.size(5, 1), TOKENISING, needs=()))
-        steps += _tuning(run, pair, tuple(METHODS), (1.0 if pair == "fi-en" else 6.0) * run.size(10, 2) / 10)
+        steps += _tuning(run, _Setting(pair), tuple(METHODS), _minutes(run, pair))
         risk = (f"{pair}-risk",)
         steps.append(Step(f"{pair}-figures", partial(_figures, run, pair), 0.5, TOKENISING, needs=risk))
     for language in ("sl",) if run.quick else TREEBANKS:
         steps.append(Step(f"{language}-parser", partial(train_experts, run, language), run.size(5, 1), needs=()))
-        steps += _tuning(run, language, tuple(PARSING), run.size(2, 1) / 2)
+        steps += _tuning(run, _Setting(language), tuple(PARSING), run.size(2, 1) / 2)
+    steps += [_variants_step(run, _Setting(pair)) for pair in pairs]
+    for draw in DRAWS[1:]:
+        for pair in pairs:
+            setting = _Setting(pair, draw)
+            steps += _tuning(run, setting, DRAWN, _minutes(run, pair))
+            steps += [] if run.quick else [_variants_step(run, setting)]
     if not run.quick:
         for pair in PAIRS:
-            steps += _tuning(run, pair, LARGE, 8.0 if pair == "fi-en" else 40.0, large=True)
+            steps += _tuning(run, _Setting(pair, large=True), LARGE, 8.0 if pair == "fi-en" else 40.0)
     return steps
 
 
-def _tuning(run: Run, task: str, methods: tuple[str, ...], minutes: float, *, large: bool = False) -> list[Step]:
+def _minutes(run: Run, pair: str) -> float:
+    """About how long one loop takes."""
+    return (1.0 if pair == "fi-en" else 6.0) * run.size(10, 2) / 10
+
+
+def _variants_step(run: Run, setting: _Setting) -> Step:
+    minutes = run.size(4 if setting.task == "fi-en" else 10, 1)
+    work = partial(_variants, run, setting)
+    return Step(setting.step("variants"), work, minutes, TOKENISING, needs=(setting.step(LISTS),))
+
+
+def _tuning(run: Run, setting: _Setting, methods: tuple[str, ...], minutes: float) -> list[Step]:
     """The methods on a task, which need its base system, and the tests of all pairs of them."""
-    is_parsing = task in TREEBANKS
-    packages, base = ((), (f"{task}-parser",)) if is_parsing else (TOKENISING, (f"{task}-translator",))
-    names = tuple(f"large-{name}" if large else name for name in methods)
+    base = f"{setting.task}-{'parser' if setting.is_parsing else 'translator'}"
+    packages = () if setting.is_parsing else TOKENISING
     steps = [
-        Step(f"{task}-{name}", partial(_tuned, run, task, method, large=large), minutes, packages, needs=base)
-        for name, method in zip(names, methods, strict=True)
+        Step(setting.step(name), partial(_tuned, run, setting, name), minutes, packages, needs=(base,))
+        for name in methods
     ]
-    tests, tuned = partial(_compared, run, task, names), tuple(step.name for step in steps)
-    end = f"{task}-large-tests" if large else f"{task}-tests"
-    return [*steps, Step(end, tests, 0.1 if is_parsing else 0.2, needs=tuned)]
+    tests, tuned = partial(_compared, run, setting, methods), tuple(step.name for step in steps)
+    return [*steps, Step(setting.step("tests"), tests, 0.1 if setting.is_parsing else 0.4, needs=tuned)]
 
 
 # tuning -------------------------------------------------------------------------------------------------------------
 
 
-def _tuned(run: Run, task_name: str, method: str, *, large: bool = False) -> dict[str, Any]:
+def _tuned(run: Run, setting: _Setting, method: str) -> dict[str, Any]:
     """Run the loop of a method, then decode the test segments with the weights that were chosen."""
-    is_parsing = task_name in TREEBANKS
-    task = parsing(run, task_name) if is_parsing else translation(run, task_name, large=large)
-    chosen = (PARSING if is_parsing else METHODS)[method]
-    folder = run.work / f"{task_name}-{'large-' if large else ''}{method}"
-    trainer = chosen.trainer(len(task.dev.segments))
+    task, folder = setting.load(run), run.work / setting.step(method)
+    chosen = (PARSING if setting.is_parsing else METHODS)[method]
+    trainer = chosen.trainer(task.words)
     if hasattr(trainer, "seed"):
         trainer.seed, trainer.threads = run.seed, run.threads
     loop = Loop(
@@ -136,10 +142,13 @@ def _tuned(run: Run, task_name: str, method: str, *, large: bool = False) -> dic
     answers = first(None, found)
     np.save(folder / "test.npy", chosen_stats(found, answers), allow_pickle=False)
     curve = [{key: value for key, value in row.items() if key != "weights"} for row in rows_of(loop.place)]
+    if method == LISTS and not (setting.is_parsing or setting.large):
+        _pools(loop, result["rounds"])
     loop.place.forget()
     return {
         "test": found.score(answers),
         **{name: model.scores_[name] for name in ("dev", "heldout")},
+        "held": chosen.held,
         "rounds": result["rounds"],
         "chosen": result["chosen"],
         "reason": result["reason"],
@@ -147,6 +156,25 @@ def _tuned(run: Run, task_name: str, method: str, *, large: bool = False) -> dic
         "weights": dict(model.weights),
         "curve": curve,
     }
+
+
+def _pools(loop: Loop, rounds: int) -> None:
+    """Leave the candidates of all rounds for variants that are tried on fixed lists, unless that was done."""
+    for part in ("dev", "heldout"):
+        path = loop.place.path / f"{part}.npz"
+        if not path.exists():
+            keep_lists(path, loop.place.pool(rounds, loop.metric, part=part))
+
+
+def _variants(run: Run, setting: _Setting) -> dict[str, Any]:
+    """Variants of annealed risk on the lists of one loop; lists to test on are decoded with the weights of its end."""
+    task, step = setting.load(run), setting.step(LISTS)
+    about = run.need(step)
+    dev, heldout = (kept_lists(run.work / step / f"{part}.npz", step, task.metric) for part in ("dev", "heldout"))
+    test = need_lists(task.decoder.decode(about["weights"], task.test.segments), _LISTS)
+    test = test.with_metric(task.metric, task.test.references)  # type: ignore[arg-type]
+    references = task.dev.references_of(dev.ids, ())
+    return all_variants(FixedLists(replace(dev, references=tuple(map(tuple, references))), heldout, test), run)
 
 
 def _tested(task: Task, weights: Mapping[str, float]) -> NBest:
@@ -158,13 +186,13 @@ def _tested(task: Task, weights: Mapping[str, float]) -> NBest:
     return found.with_metric(task.metric, task.test.references)  # type: ignore[arg-type]
 
 
-def _compared(run: Run, task_name: str, names: tuple[str, ...]) -> dict[str, Any]:
+def _compared(run: Run, setting: _Setting, names: tuple[str, ...]) -> dict[str, Any]:
     """Permutation tests (1,000 replications) of all pairs of methods on the test segments."""
-    metric: Metric = LAS() if task_name in TREEBANKS else BLEU_OF_TOKENS
+    metric: Metric = LAS() if setting.is_parsing else BLEU_OF_TOKENS
     stats = {}
     for name in names:
-        run.need(f"{task_name}-{name}")
-        stats[name] = map_array(run.work / f"{task_name}-{name}" / "test.npy")
+        run.need(setting.step(name))
+        stats[name] = map_array(run.work / setting.step(name) / "test.npy")
     found = {}
     for one, other in combinations(names, 2):
         found[f"{one} {other}"] = permutation(metric, stats[one], stats[other], samples=1000).p

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nbest.base.errors import FormatError
+from nbest.base.randomness import generator
 from nbest.corpus.metric import Metric
 from nbest.loop import Inputs
 from nbest.metrics import LAS
@@ -28,6 +32,12 @@ class Task:
     dev: Inputs
     heldout: Inputs
     test: Inputs
+
+    @property
+    def words(self) -> float:
+        """Of a dev segment, on average; a segment is a text or a sentence of words."""
+        sizes = [len(each.split()) if isinstance(each, str) else len(each) for each in self.dev.segments]
+        return sum(sizes) / max(1, len(sizes))
 
 
 # base systems -------------------------------------------------------------------------------------------------------
@@ -77,19 +87,35 @@ def train_experts(run: Run, language: str) -> dict[str, Any]:
 # tasks -------------------------------------------------------------------------------------------------------------
 
 
-def translation(run: Run, pair: str, *, large: bool = False) -> Task:
+def translation(run: Run, pair: str, *, large: bool = False, draw: int = 1) -> Task:
     """A pair: 200 dev segments (2,000 if `large`), 200 held out, 2,000 to test on; fewer in a quick run."""
     folder = translator_folder(run, pair, _count(run))
     _trained(run, folder, f"{pair}-translator")
     decoder = SystemDecoder(folder, 200, options=_OPTIONS, threads=run.threads, progress=run.progress)
+    small, texts = run.size(200, 40), {part: _texts(run, pair, part) for part in ("dev", "devtest", "test")}
 
-    def inputs(part: str, count: int) -> Inputs:
-        source, target = (texts[:count] for texts in _texts(run, pair, part))
+    def inputs(part: str, chosen: Iterable[int]) -> Inputs:
+        source, target = ([side[at] for at in chosen if at < len(side)] for side in texts[part])
         return Inputs(source, [(text,) for text in decoder.references(target)])
 
-    small = run.size(200, 40)
-    dev, heldout = inputs("dev", 2000 if large else small), inputs("devtest", small)
-    return Task(decoder, BLEU_OF_TOKENS, dev, heldout, inputs("test", run.size(2000, 100)))
+    test = inputs("test", range(run.size(2000, 100)))
+    if draw > 1:
+        dev, heldout = (inputs("dev", some) for some in _drawn(len(texts["dev"][0]), small, draw, run.seed))
+    else:
+        dev, heldout = inputs("dev", range(2000 if large else small)), inputs("devtest", range(small))
+    return Task(decoder, BLEU_OF_TOKENS, dev, heldout, test)
+
+
+def _drawn(count: int, small: int, draw: int, seed: int) -> tuple[list[int], list[int]]:
+    """Dev and held-out sentences of draw 2, 3 and so on, all out of the dev part: draws do not overlap while it lasts.
+
+    The first `small` sentences are those of draw 1.
+    """
+    rest = generator(seed, 2).permutation(np.arange(small if count > 2 * small else 0, count))
+    size = min(small, len(rest) // 2)
+    begin = 2 * (draw - 2) * size
+    found = np.take(rest, range(begin, begin + 2 * size), mode="wrap").tolist()
+    return found[:size], found[size:]
 
 
 def _texts(run: Run, pair: str, part: str) -> tuple[list[str], list[str]]:

@@ -44,10 +44,14 @@ class MinRisk(Trainer):
     "gamma"        no temperature; gamma from 1/64 doubled until they agree, with the penalty on all of theta.
     "both"         "temperature" with that penalty from the beginning.
     Temperatures are in nats of the metric's logarithm for each of N segments: T = t / N for a log formula such as log
-    BLEU (T is in the paper's units), t times about the rate / N for a rate such as WER; so one range fits all.
+    BLEU (T is in the paper's units), t times about the rate / N for a rate such as WER; so one range fits all. With
+    `entropy` "mean" or "sum" T = t multiplies the entropy of the posterior as it is, its mean over segments or its sum;
+    the penalty has the same unit, sum theta^2 / (2 N sigma^2) or sum theta^2 / (2 sigma^2). Beside one number for the
+    corpus (-log BLEU) the sum of 200 segments is still flat at the paper's last T of 0.01.
 
     With held-out lists the point of the path with the best held-out 1-best metric is taken, and cooling stops after
-    `patience` steps without a better one; without them the point with the best dev metric, the first of equals.
+    `patience` steps without a better one; without them the point with the best dev metric, the first of equals. With
+    `take` "last" the whole path is walked and its end is taken, as in the paper; held-out lists are only scored.
     Differs from the paper: any metric with a smooth formula; features are scaled inside by their spread; the quench has
     a quadratic penalty, without which theta grows by itself at once and doubling gamma has nothing left to do.
     """
@@ -61,6 +65,16 @@ class MinRisk(Trainer):
         1.0, "sigma^2 of the penalty sum theta^2 / (2 N sigma^2) in scaled units, in the same nats (inf: none)", above=0
     )
     iterations: int = parameter(100, "of L-BFGS in a step, at most", least=1)
+    entropy: str = parameter(
+        "scaled",
+        "what temperatures and the penalty are for: nats of the metric's logarithm, or the mean or sum of the entropy",
+        choices=("scaled", "mean", "sum"),
+    )
+    take: str = parameter(
+        "best",
+        "point of the path: the best by held-out lists (without them dev), or the last",
+        choices=("best", "last"),
+    )
     patience: int = parameter(3, "steps without a better held-out score before cooling stops", least=1)
     alpha: float | None = parameter(None, "sharpness of BLEU's sigmoid brevity penalty (None: the exact penalty)")
     folds: int = parameter(0, "without held-out lists, this many folds choose where on the path to stop (0: none)")
@@ -82,8 +96,9 @@ class MinRisk(Trainer):
         problem = replace(problem, scale=corpus_scale(corpus, problem.scale))
         self._check_folds(corpus, heldout)
         path = _Path(self, problem, heldout)
-        end = _result(*(self._crossed(path) if self.folds else _best(path)))
-        if heldout is None and not self.folds and self.polish and corpus.whole and corpus.sparse is None:
+        end = _result(*(self._crossed(path) if self.folds else path.whole()))
+        chosen = heldout is not None and self.take == "best"
+        if not chosen and not self.folds and self.polish and corpus.whole and corpus.sparse is None:
             end = _polished(problem, end)
         self.result_ = end
         return finish(self, problem, end, heldout)
@@ -96,6 +111,8 @@ class MinRisk(Trainer):
     def _check_folds(self, corpus: Corpus, heldout: Corpus | None) -> None:
         if self.folds == 0:
             return
+        if self.take == "last":
+            raise ParameterError("'folds' of MinRisk choose a point of the path, and 'take' asks for the last")
         if heldout is not None:
             raise ParameterError("held-out lists and 'folds' of MinRisk both choose where to stop; give one of them")
         most = int(units(corpus).max(initial=-1)) + 1
@@ -148,12 +165,6 @@ def _fold_totals(path: _Path, out: Bools) -> list[Floats]:
     own = _Path(path.trainer, path.problem.part(np.flatnonzero(~out)), None)
     own.watched = path.problem.part(np.flatnonzero(out))
     return [step.record["left_out"] for step in own.walk()]
-
-
-def _best(path: _Path) -> tuple[list[_Step], int]:
-    """All steps, and the number of the best one: the first of equals, which is the smoothest."""
-    steps = path.walk()
-    return steps, max(range(len(steps)), key=lambda number: path.goodness(steps[number].record))
 
 
 def _result(steps: list[_Step], chosen: int) -> Result:
@@ -224,10 +235,17 @@ class _Path:
                 best, idle, fitted = self.goodness(record), 0, record["dev"]
             elif self.problem.sign * record["dev"] > self.problem.sign * fitted:
                 idle += 1  # better on dev without being better on held-out lists
-            enough = self.heldout is not None and idle >= self.trainer.patience
+            enough = self.heldout is not None and self.trainer.take == "best" and idle >= self.trainer.patience
             if enough or (risk.temperature == 0 and record["gap"] < _AGREE):
                 break
         return steps
+
+    def whole(self) -> tuple[list[_Step], int]:
+        """All steps, and the number of the one to take: of equally good ones the first, which is the smoothest."""
+        steps = self.walk()
+        if self.trainer.take == "last":
+            return steps, len(steps) - 1
+        return steps, max(range(len(steps)), key=lambda number: self.goodness(steps[number].record))
 
     def goodness(self, record: dict[str, Any]) -> float:
         """The metric that chooses, larger is better."""
@@ -240,7 +258,7 @@ class _Path:
 
     def _schedule(self) -> Iterator[Risk]:
         trainer = self.trainer
-        unit = nat_per_segment(self.problem, self.base, self.shards)
+        unit = self._unit()
         penalty = Quadratic(trainer.variance / unit)
         if trainer.schedule == "gamma":
             yield from (replace(self.base, gamma=2.0**k, penalty=penalty) for k in range(-6, 11))
@@ -252,12 +270,18 @@ class _Path:
             t *= trainer.cooling
         yield from (replace(self.base, gamma=2.0**k, penalty=penalty) for k in range(2, 11))
 
+    def _unit(self) -> float:
+        """A temperature of 1, for the sum of entropies beside the formula."""
+        if self.trainer.entropy == "scaled":
+            return nat_per_segment(self.problem, self.base, self.shards)
+        return 1.0 if self.trainer.entropy == "sum" else 1.0 / max(1, self.problem.filled)
+
     def _optimise(self, risk: Risk, weights: Floats) -> Floats:
         function = partial(self.evaluate, risk)
         return lbfgs(function, weights, iterations=self.trainer.iterations, tolerance=1e-6).weights
 
     def _record(self, risk: Risk, weights: Floats) -> dict[str, Any]:
-        """Where the path is: expected and 1-best metric, held-out metric."""
+        """Where the path is: entropy (its mean, in nats), expected and 1-best metric, held-out metric."""
         chosen, dev = self.problem.totals_and_score(weights)
         moments = total_moments(risk, weights, self.shards)
         expected, _ = replace(risk, temperature=0.0).combine(moments)
@@ -265,6 +289,7 @@ class _Path:
         record: dict[str, Any] = {
             "temperature": risk.temperature,
             "gamma": risk.gamma,
+            "entropy": moments.entropy / max(1, self.problem.filled),
             "expected": expected,
             "gap": abs(expected - sharp),
             "dev": dev,
