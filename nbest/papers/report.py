@@ -81,7 +81,8 @@ def _ran(head: Mapping[str, Any]) -> str:
     state = (
         "all steps done" if done == len(steps) else f"{done} of {len(steps)} steps done, the others are missing below"
     )
-    return f"A {size} run with seed {head['seed']}: {state}; {took / 60:.1f} minutes of work."
+    begun = f", begun {head['begun']}" if head.get("begun") else ""
+    return f"A {size} run with seed {head['seed']}{begun}: {state}; {took / 60:.1f} minutes of work."
 
 
 def _steps(head: Mapping[str, Any]) -> Page:

@@ -146,7 +146,8 @@ class Run:
         """What was run, for a report."""
         took = [{"name": step.name, "seconds": self.seconds(step.name)} for step in steps]
         head = {"paper": paper.name, "citation": paper.citation, "quick": self.quick, "seed": self.seed}
-        return {**head, "versions": known, "steps": took}
+        about = self.place.read(self.place.path / self.place.about) or {}
+        return {**head, "begun": about.get("begun"), "versions": known, "steps": took}
 
 
 def run_page(folder: Path) -> Page:

@@ -181,7 +181,7 @@ def test_a_run_without_any_step_reports(tmp_path: Path, folder: Path) -> None:
         text = PAPER.report(run).page(head).render()
         assert "| softened | - |" in text
         names = [step.name for step in steps(run)]
-        assert len(names) == len(set(names)) == (17 if quick else 72)
+        assert len(names) == len(set(names)) == (17 if quick else 76)
 
 
 def test_what_is_missing_is_said(tmp_path: Path, folder: Path) -> None:

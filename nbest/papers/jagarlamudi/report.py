@@ -207,7 +207,7 @@ def _figures(run: Run, language: Language) -> list[Figure]:
             rows = run.value(f"{language.code}-{step}", "rows")
             if rows is not None:
                 chosen = run.need(f"{language.code}-{kind}")["chosen"]
-                figures.append(_figure(run, language, kind, setting, rows, chosen))
+                figures.append(_figure(run, language, kind=kind, setting=setting, rows=rows, chosen=chosen))
     return figures
 
 

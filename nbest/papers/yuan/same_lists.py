@@ -73,7 +73,9 @@ def later(kana: Kana) -> dict[str, Any]:
         if size == LATER_SIZES[0] or len(parts.train) > LATER_SIZES[0]:
             adapt = parts.train[:size]
             lists = (train.select(np.arange(len(adapt))), dev, test)
-            found[str(size)] = _adapted(kana, converter, earlier, adapt, lists, spelt, parts.test)
+            found[str(size)] = _adapted(
+                kana, converter, earlier=earlier, adapt=adapt, lists=lists, spelt=spelt, sentences=parts.test
+            )
     base = {"cer": test.score(first(None, test)), "oracle": test.score(oracle(test))}
     counts = {"earlier": len(earlier), "test": len(test), "dev": len(dev), "train": len(train)}
     return {**base, **counts, "sizes": found}
