@@ -63,8 +63,8 @@ def test_the_first_model_scores_as_the_converter_does() -> None:
 
 
 @pytest.mark.parametrize("context", [[], ["a"], ["b", "a"], ["new", "a"], ["a", "new"]])
-def test_the_mixture_sums_to_one_over_a_fixed_vocabulary(context: list[str]) -> None:
-    """Words of the first model, one word for all others, and the end."""
+def test_sums_over_the_vocabulary(context: list[str]) -> None:
+    """Words of the first model, one that it does not know, and the end: one, less what the second has for others."""
     first = KneserNey(3).fit(Texts.of(["a b a", "b c", "a c d"]))
     second = KneserNey(3).fit(Texts.of([f"a {OTHER} b", "a a b", f"{OTHER} a"]))
     words = [word for word in first.vocabulary if not word.startswith("<")]
@@ -72,9 +72,12 @@ def test_the_mixture_sums_to_one_over_a_fixed_vocabulary(context: list[str]) -> 
     offsets, columns = both_logprobs(first, second, texts)
     last = columns[offsets[1:] - 2]  # of the word, before its end
     _, whole = both_logprobs(first, second, Texts.of([" ".join(context)]))
-    end = whole[-1]
-    total = np.exp(last).sum(axis=0) + np.exp(end)
-    np.testing.assert_allclose(total, 1.0, atol=1e-6)
+    total = np.exp(last).sum(axis=0) + np.exp(whole[-1])
+    seen = [word if word in words else OTHER for word in context]
+    other = np.exp(second.logprob(["<s>", *seen], OTHER))
+    np.testing.assert_allclose(total[0], 1.0, atol=1e-6)
+    np.testing.assert_allclose(total[1] - np.exp(last[-1, 0]), 1.0 - other, atol=1e-6)
+    assert last[-1, 1] == last[-1, 0]
 
 
 def test_weights_make_the_text_likely_and_choose_its_words() -> None:

@@ -2,10 +2,10 @@
 
     p(w | h) = weight p_1(w | h) + (1 - weight) p_2(w | h)
 
-over the words of the background model p_1 and one more, `OTHER`, which stands for all that it does not know. p_2 is a
-model of the text to adapt to in which other words are `OTHER`; words that it lacks share the probability of its unknown
-word evenly. So both sum to one over the same words, and nothing new can be typed. The weight is that which makes a
-tenth of the text most likely (EM).
+over the words that the background model p_1 knows. p_2 is a model of the text to adapt to, in which all others are
+`OTHER`; words that it lacks share the probability of its unknown word evenly. A hypothesis with a word that p_1 does
+not know (of the dictionary, a run of kana) keeps p_1 for it, so that p_2 sums to one less its share of `OTHER`: weights
+for unknown words belong to p_1, and nothing new is preferred. The weight makes a tenth of the text most likely (EM).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nbest.systems.converter.dictionary import token
 from nbest.systems.converter.text import ReadSentence, every_tenth
 
 OTHER = "|"
-"""No word and its reading look like this."""
+"""Stands for words that the background model does not know; no word and its reading look like this."""
 _BLOCK = 500  # sentences whose forests are in memory at once
 
 
@@ -112,9 +112,11 @@ def both_logprobs(first: LanguageModel, second: LanguageModel, texts: Texts) -> 
     two = second.ids([word if at != UNKNOWN else OTHER for word, at in zip(vocabulary, one, strict=True)])
     offsets, left = token_logprobs(sides_of(first), words.offsets, np.stack([one, one], axis=1)[words.ids])
     _, right = token_logprobs(sides_of(second), words.offsets, np.stack([two, two], axis=1)[words.ids])
-    missing = sum(word not in second.numbers for word in (*first.vocabulary, OTHER))
+    missing = sum(word not in second.numbers for word in first.vocabulary)
     columns = np.stack([left[:, 0], right[:, 0]], axis=1)
     owners = np.repeat(np.arange(len(words.offsets) - 1), words.lengths())
-    lacking = (two == UNKNOWN)[words.ids]
-    columns[(np.arange(len(words.ids)) + owners)[lacking], 1] -= np.log(max(missing, 1))
+    places = np.arange(len(words.ids)) + owners  # of words, not of ends
+    columns[places[(two == UNKNOWN)[words.ids]], 1] -= np.log(max(missing, 1))
+    unknown = places[(one == UNKNOWN)[words.ids]]
+    columns[unknown, 1] = columns[unknown, 0]
     return offsets, columns
