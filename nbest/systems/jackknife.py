@@ -101,12 +101,15 @@ class _FoldWork(Generic[Item]):
 
 
 def jackknifed_lists(
-    training: Training[Any], items: Sequence[Any], k: int, folds: int = 10, *, threads: int | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    training: Training[Any], items: Sequence[Any], k: int, folds: int = 10, *, shuffle: bool = False, seed: int = 1,
+    threads: int | None = None, progress: Callable[[int, int], Any] | None = None,
 ) -> NBest:  # fmt: skip
-    """The k best hypotheses of each item by a system of the other folds; references are those that items carry."""
+    """The k best hypotheses of each item by a system of the other folds; references are those that items carry.
+
+    `shuffle` and `seed` are those of `fold_indices`.
+    """
     decode = partial(_fitted, training, k, None if current().apart else threads)
-    return jackknife(list(enumerate(items)), decode, folds, progress=progress)
+    return jackknife(list(enumerate(items)), decode, folds, shuffle=shuffle, seed=seed, progress=progress)
 
 
 def _fitted(

@@ -33,17 +33,23 @@ def lists(sources, texts, references=None):
 
 def plain(source, text, pieces, low, high, bigrams):
     """The pairs of one hypothesis, counted in plain Python."""
-    out, before = Counter(), None
-    for word, label in zip(source.split(), text.split(), strict=True):
-        for n in range(low, high + 1):
-            places = [len(word) - n] if pieces == "suffix" else range(len(word) - n + 1)
-            for at in places:
-                if at >= 0:
-                    out[f"{word[at : at + n]}/{label}"] += 1
-                    if bigrams and before is not None:
-                        out[f"{word[at : at + n]}/{before}_{label}"] += 1
+    out, before, words = Counter(), None, source.split()
+    for place, (word, label) in enumerate(zip(words, text.split(), strict=True)):
+        for piece in cut(words, place, word, pieces, low, high):
+            out[f"{piece}/{label}"] += 1
+            if bigrams and before is not None:
+                out[f"{piece}/{before}_{label}"] += 1
         before = label
     return out
+
+
+def cut(words, place, word, pieces, low, high):
+    for n in range(low, high + 1):
+        if pieces == "word":
+            yield from [" ".join(words[place + 1 - n : place + 1])] if n <= place + 1 else []
+        else:
+            places = [len(word) - n] if pieces == "suffix" else range(len(word) - n + 1)
+            yield from (word[at : at + n] for at in places if at >= 0)
 
 
 words = st.text("abé日/", min_size=1, max_size=5)
@@ -62,7 +68,7 @@ def corpora(draw):
 
 
 @settings(max_examples=150, deadline=None)
-@given(corpora(), st.sampled_from(["suffix", "character"]), st.integers(1, 3), st.integers(0, 2), st.booleans(),
+@given(corpora(), st.sampled_from(["suffix", "character", "word"]), st.integers(1, 3), st.integers(0, 2), st.booleans(),
        st.integers(1, 2), st.booleans())  # fmt: skip
 def test_against_plain_python(drawn, pieces, low, more, bigrams, minimum, differing):
     sources, texts = drawn
@@ -142,7 +148,7 @@ def test_lists_that_cannot_be_paired_are_refused(change, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pieces": "prefix"}, "'pieces' .* must be 'suffix' or 'character', got 'prefix'"),
+        ({"pieces": "prefix"}, "'pieces' .* must be 'suffix', 'character' or 'word', got 'prefix'"),
         ({"low": 3, "high": 2}, "1 <= low <= high"),
         ({"low": 0}, "1 <= low <= high"),
         ({"high": 2.5}, "'high' .* whole number"),
@@ -164,3 +170,12 @@ def test_the_recipe_says_its_lengths():
     recipe = pairs_recipe(corpus, pieces="character")
     assert (recipe["low"], recipe["high"]) == (1, 2)
     assert "character:一二/A" in pairs(corpus, pieces="character").sparse_names
+
+
+def test_runs_of_words_and_labels():
+    corpus = lists(["the selling pressure"], [["DT NN NN", "DT VBG NN"]])
+    names = pairs(corpus, pieces="word", differing=False).sparse_names
+    assert {"word:selling/NN", "word:selling/DT_NN", "word:the selling/VBG", "word:the selling/DT_VBG"} < set(names)
+    assert pairs(corpus, pieces="word", high=1, bigrams=False, differing=False).sparse_names == (
+        "word:the/DT", "word:selling/NN", "word:pressure/NN", "word:selling/VBG",
+    )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,6 +16,8 @@ from nbest.base.errors import FormatError, ParameterError
 from nbest.model.loglinear import load
 from nbest.papers import paper
 from nbest.papers.jagarlamudi.paper import PAPER, TREEBANKS, languages, steps
+from nbest.papers.jagarlamudi.rerank import DRAWN
+from nbest.papers.jagarlamudi.treebanks import QUICK
 from nbest.papers.run import Run
 from tests.papers.needs import check_needs
 
@@ -79,7 +82,11 @@ def test_the_whole_run(done: Run) -> None:
         assert all(0 < score <= 100 for score in rows.values())
         assert max(rows.values()) == rows["best of 10 (oracle)"]
     dev = dict(tables["Accuracy of tags on dev, percent"]["rows"])
-    for kind in ("generative", "softened", "boosting, both"):  # w = 0 and no rounds are the tagger itself
+    for kind in (
+        "generative",
+        "softened",
+        "boosting, n-grams of words and tags",
+    ):  # w = 0 and no rounds are the tagger itself
         assert dev[kind] >= dev["tagger, 1-best"]
     assert len(dict(tables["Accuracy on test without the tagger's score"]["rows"])) == 3
     assert all(0 < float(p) <= 1 for _, p in tables["p against the tagger"]["rows"])
@@ -89,7 +96,8 @@ def test_the_whole_run(done: Run) -> None:
     for figure in content["figures"]:
         ElementTree.parse(done.folder / figure["file"])
         assert [row["value"] for row in figure["rows"]] == sorted(row["value"] for row in figure["rows"])
-    assert len(content["figures"]) == 2
+    assert len(content["figures"]) == 4
+    assert all("±" in cell for _, cell in tables["Accuracy on test over draws of the jackknife's folds"]["rows"])
 
 
 def test_sizes_are_what_the_data_give(done: Run) -> None:
@@ -110,9 +118,34 @@ def test_results_are_those_of_the_parts(done: Run) -> None:
             alone = replace(model, weights={**dict.fromkeys(model.weights, 0.0), "lowdim": 1.0})
             assert found["alone"][part] == pytest.approx(lists.score(alone.predict(lists)))
         assert found["dev"] == pytest.approx(max(row["heldout"] for row in found["rows"]))
-    soft = done.need("fr-softened")
-    curve = {row["value"]: row["heldout"] for row in done.need("fr-curve-lam")["rows"]}
-    assert curve[soft["chosen"]["lam"]] == pytest.approx(soft["dev"], abs=1.0)
+    best = done.need("fr-discriminative")
+    curve = {row["lam"]: row["heldout"] for row in done.need("fr-curve-lam")["rows"]}
+    assert curve[best["chosen"]["lam"]] == pytest.approx(best["dev"], abs=1.0)
+
+
+def test_the_discriminative_model_has_a_grid_of_its_own(done: Run) -> None:
+    """Every tau and lambda at the middle k, then every k at the best of these; the best of all is what is reported."""
+    rows, chosen = done.need("fr-discriminative")["rows"], done.need("fr-discriminative")["chosen"]
+    middle = [row for row in rows if row["k"] == QUICK.middle]
+    assert {(row["tau"], row["lam"]) for row in middle} == set(product(QUICK.tau, QUICK.lam))
+    best = max(middle, key=lambda row: row["heldout"])
+    others = [row for row in rows if row["k"] != QUICK.middle]
+    assert {(row["tau"], row["lam"]) for row in others} == {(best["tau"], best["lam"])}
+    assert {row["k"] for row in rows} == set(QUICK.k)
+    assert chosen["tau"] == best["tau"]
+
+
+def test_draws_of_the_jackknife(done: Run) -> None:
+    """Other folds, other lists; the same settings. A seed gives the same lists again."""
+    (language,) = languages(done)
+    sentences = language.sentences("train")
+    first, second, again = (language.jackknifed(sentences, seed) for seed in (1, 2, 1))
+    assert list(first.texts or ()) == list(again.texts or ())
+    assert not np.array_equal(first.features, second.features)
+    assert len(first) == len(sentences)
+    found = done.need("fr-jackknife-1")
+    assert {*found} == {"tagger", *DRAWN}
+    assert all(0 < found[name][part] <= 100 for name in DRAWN for part in ("dev", "test"))
 
 
 def test_resuming_runs_nothing_again(done: Run) -> None:
@@ -127,7 +160,7 @@ def test_resuming_runs_nothing_again(done: Run) -> None:
 def test_a_half_done_run_reports_and_goes_on(done: Run, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     shutil.copytree(done.folder, folder)
-    for name in ("fr-softened", "fr-stacked", "fr-curve-tau", "fr-boosting-pairs"):
+    for name in ("fr-softened", "fr-stacked", "fr-jackknife-1", "fr-boosting-pairs"):
         (folder / "steps" / f"{name}.json").unlink()
     run = replace(done, folder=folder)
     with pytest.raises(ParameterError, match="'fr-softened' has to be run first"):
@@ -148,7 +181,7 @@ def test_a_run_without_any_step_reports(tmp_path: Path, folder: Path) -> None:
         text = PAPER.report(run).page(head).render()
         assert "| softened | - |" in text
         names = [step.name for step in steps(run)]
-        assert len(names) == len(set(names)) == (13 if quick else 52)
+        assert len(names) == len(set(names)) == (17 if quick else 76)
 
 
 def test_what_is_missing_is_said(tmp_path: Path, folder: Path) -> None:

@@ -14,10 +14,12 @@ import pytest
 from nbest.base.errors import FormatError, ParameterError
 from nbest.base.sealed import sealed
 from nbest.corpus import NBest
+from nbest.decisions import oracle
 from nbest.formats import read
 from nbest.papers import paper
 from nbest.papers.run import Run
 from nbest.papers.yuan import text
+from nbest.papers.yuan.isolate import ROWS, isolate
 from nbest.papers.yuan.lists import Kana
 from nbest.systems.converter.converter import Converter
 from nbest.systems.converter.text import ReadSentence
@@ -59,7 +61,8 @@ def pack(path: Path, lines: list[str]) -> None:
 
 def make_data(folder: Path) -> Path:
     kana = folder / "kana"
-    pack(kana / "auto/wikinews.read.tsv.xz", [f"wn{i // 3}\t{line}" for i, line in enumerate(sentences(120, 1))])
+    news = [f"wn{i // 3}\t{'2010 年|ねん ' * (i % 12 == 0)}{line}" for i, line in enumerate(sentences(120, 1))]
+    pack(kana / "auto/wikinews.read.tsv.xz", news)
     pack(kana / "auto/tanaka.read.tsv.xz", [f"t.{i}\t{line}" for i, line in enumerate(sentences(300, 2, 0.1))])
     words = [word.split("|") for pair in (*NOUNS, *VERBS) for word in (*pair, "垣|かき") if "|" in word]
     pack(kana / "dict/ipadic.tsv.xz", ["surface\tkatakana\tcost", *(f"{a}\t{b}\t1" for a, b in words)])
@@ -91,7 +94,7 @@ def test_the_whole_report(done: Run) -> None:
     steps = [step.name for step in PAPER.steps(done)]
     assert all(done.result(name) is not None for name in steps)
     content = json.loads((done.folder / "report.json").read_text())
-    first, gold, second, news, tanaka = content["tables"]
+    first, gold, second, why, news, tanaka = content["tables"]
     assert [row[0] for row in first["rows"]][:3] == ["trigram", "MSR", "MSR-II"]
     trigram, *methods, oracle = first["rows"]
     assert all(cell is not None for row in methods for cell in row)
@@ -99,7 +102,13 @@ def test_the_whole_report(done: Run) -> None:
         assert all(0 <= oracle[at] <= row[at] for row in (trigram, *methods))
     assert first["paper"]["rows"][0] == ["MLE", 3.73, None]
     assert len(gold["rows"]) == len(first["rows"])
-    assert [row[:2] for row in second["rows"]] == [["tanaka", 200], ["tanaka", done.need("data")["tanaka"]["train"]]]
+    assert [row[:2] for row in second["rows"]][:2] == [
+        ["tanaka", 200],
+        ["tanaka", done.need("data")["tanaka"]["train"]],
+    ]
+    assert second["rows"][-1][0] == "later news"
+    assert [row[0] for row in why["rows"]] == [row.title for row in ROWS.values()]
+    assert all(cell is not None for row in why["rows"] for cell in row if not isinstance(cell, str))
     assert all(cell is not None for row in second["rows"] for cell in row)
     assert len(news["rows"]) == len(tanaka["rows"]) == 8
     assert content["differences"]
@@ -124,6 +133,38 @@ def test_methods_learn_which_of_two_words_a_domain_uses(done: Run) -> None:
     assert lists.score(lists.offsets[:-1]) == pytest.approx(base)
     assert lists.feature_names == ("score",)
     assert (lists.features[lists.offsets[:-1]] >= lists.features[lists.offsets[1:] - 1]).all()
+
+
+def test_rows_that_isolate_differ_in_one_thing(done: Run) -> None:
+    """Documents: the same test, as many training lists, none of them of test; readings and converters likewise."""
+    kana = Kana(done)
+    other, same = (ROWS[f"documents-{name}"].lists(kana) for name in ("other", "same"))
+    assert other.test.ids == same.test.ids
+    assert len(other.train) == len(same.train)
+    for three in (other, same):
+        assert not {*three.train.ids} & {*three.test.ids, *three.dev.ids}
+    sure, any_ = (ROWS[f"readings-{name}"].lists(kana) for name in ("sure", "any"))
+    assert (len(sure.train), sure.test.ids) == (len(any_.train), any_.test.ids)
+    whole, third = (ROWS[f"base-{name}"].lists(kana) for name in ("two-thirds", "third"))
+    assert whole.train.ids == third.train.ids
+    best = ROWS["reference-best"].lists(kana).train
+    assert best.score(oracle(best)) == 0
+    again = isolate(kana, "lists-all")
+    assert again == done.need("why-lists-all")
+    assert again["base"]["test"] == done.need("jackknife-test")["cer"]
+
+
+def test_interpolation_on_the_same_lists(done: Run) -> None:
+    """It chooses from the lists of the news, so that it is never better than their oracle, and prefers the domain's."""
+    found, lists = done.need("tanaka-li-fixed")["sizes"], done.need("tanaka-test")
+    assert {*found} == {"200", "2000"}
+    for size, each in found.items():
+        assert lists["oracle"] <= each["cer"] < lists["cer"]
+        assert each["msr2"]["cer"] == done.need(f"tanaka-{size}-rerank")["methods"]["msr2"]["cer"]
+    parts, earlier = text.later_news(done, 300, 300, 8000)
+    assert {id(each) for each in parts.test}.isdisjoint({id(each) for each in earlier})
+    assert len(parts.test) + len(parts.dev) + len(parts.train) + len(earlier) <= 120
+    assert not any("2010" in each.surfaces for each in earlier)
 
 
 class Watched(Kana):

@@ -1,7 +1,8 @@
-"""Pairs of a piece of a word of the input text and the label at its place: one sparse column for each pair."""
+"""Pairs of a piece of the input text and the label at its place: one sparse column for each pair."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,8 +19,8 @@ from nbest.features.ngrams.columns import count_columns, known_ngrams
 from nbest.features.ngrams.counts import Shape, Survey, survey
 from nbest.features.recipes import record
 
-LENGTHS = {"suffix": (2, 4), "character": (1, 2)}
-"""Pieces of words, and their lengths where none are given."""
+LENGTHS = {"suffix": (2, 4), "character": (1, 2), "word": (1, 2)}
+"""Pieces of the input text, and their lengths where none are given."""
 
 _ONE = Shape(1, 1, -1, -1)  # a pair is counted as an n-gram of one token
 
@@ -37,10 +38,11 @@ def pairs(
     """Adds a sparse column for each pair of a piece of a word and the label at its place: how often it occurs.
 
     Hypotheses are labels between white space, one for each word of the input text (`sources`). Pieces are the "suffix"
-    of `low` to `high` (2 to 4) characters of a word, or its "character" n-grams of `low` to `high` (1 to 2). Columns
-    are named `suffix:ing/VBG`; with `bigrams` also `suffix:ing/DT_VBG`, with the label before it. Without `columns`
-    they are all pairs that occur in at least `minimum` lists and, if `differing`, not equally often in all hypotheses
-    of every list. `columns` are pairs found before (`pairs_recipe`), one a line of UTF-8. Pairs spelt alike are one.
+    of `low` to `high` (2 to 4) characters of a word, its "character" n-grams of `low` to `high` (1 to 2), or runs of
+    `low` to `high` (1 to 2) of the text's words that end with it ("word": `word:the dog/NN`). Columns are named
+    `suffix:ing/VBG`; with `bigrams` also `suffix:ing/DT_VBG`, with the label before it. Without `columns` they are all
+    pairs that occur in at least `minimum` lists and, if `differing`, not equally often in all hypotheses of every list.
+    `columns` are pairs found before (`pairs_recipe`), one a line of UTF-8. Pairs spelt alike are one.
     Jagarlamudi & Daume III (2012), section 4.1: the features of their boosting baselines.
     Cost: a number for each piece of each word of each hypothesis, sorted once; 8 bytes for each pair of a hypothesis.
     """
@@ -103,7 +105,7 @@ def only_pairs(recipe: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any
 def check_pair_options(pieces: Any, low: Any, high: Any, minimum: Any) -> tuple[int, int]:
     """The lengths of pieces, or a complaint about options that break a rule."""
     if not isinstance(pieces, str) or pieces not in LENGTHS:
-        raise ParameterError(f"'pieces' of the feature 'pairs' must be 'suffix' or 'character', got {pieces!r}")
+        raise ParameterError(f"'pieces' of the feature 'pairs' must be 'suffix', 'character' or 'word', got {pieces!r}")
     low, high = (LENGTHS[pieces][at] if value is None else value for at, value in enumerate((low, high)))
     for option, value in (("low", low), ("high", high), ("minimum", minimum)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
@@ -139,7 +141,10 @@ def _lines(columns: npt.NDArray[np.uint8]) -> list[str]:
 def _tokens(corpus: NBest, pieces: str, low: int, high: int, bigrams: bool) -> tuple[Words, list[str]]:
     """The pairs of each hypothesis as numbers, and what they are called."""
     words, vocabulary, labels, tags = _aligned(corpus)
-    cut = [_pieces(word, pieces, low, high) for word in vocabulary]
+    if pieces == "word":
+        words, cut = _word_runs(words, vocabulary, low, high)
+    else:
+        cut = [_pieces(word, pieces, low, high) for word in vocabulary]
     sizes = segments.offsets_of(np.array([len(each) for each in cut], np.int64))
     names: dict[str, int] = {}
     flat = np.array([names.setdefault(piece, len(names)) for each in cut for piece in each], np.int64)
@@ -174,6 +179,18 @@ def _pieces(word: str, pieces: str, low: int, high: int) -> list[str]:
     if pieces == "suffix":
         return [word[-n:] for n in range(low, min(high, len(word)) + 1)]
     return [word[at : at + n] for n in range(low, high + 1) for at in range(len(word) - n + 1)]
+
+
+def _word_runs(words: Words, vocabulary: list[str], low: int, high: int) -> tuple[Words, list[list[str]]]:
+    """The words before each place and at it, equal ones under one number, and the runs that end there."""
+    number: dict[tuple[int, ...], int] = {}
+    ids = np.empty(len(words.ids), np.int32)
+    for begin, end in itertools.pairwise(words.offsets.tolist()):
+        row = words.ids[begin:end].tolist()
+        for at in range(len(row)):
+            ids[begin + at] = number.setdefault(tuple(row[max(at + 1 - high, 0) : at + 1]), len(number))
+    spelt = [[vocabulary[word] for word in run] for run in number]
+    return Words(words.offsets, ids), [[" ".join(run[-n:]) for n in range(low, len(run) + 1)] for run in spelt]
 
 
 def _spelt(keys: Ints, pieces: list[str], tags: list[str]) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from statistics import mean, stdev
 from types import MappingProxyType
 from typing import Any
 
 from nbest.features.lowdim.projections import KINDS
-from nbest.papers.jagarlamudi.rerank import K, Language, penalties
+from nbest.papers.jagarlamudi.rerank import DRAWN, FEATURES_OF, K, Language, penalties
 from nbest.papers.report import PaperTable, Report
 from nbest.papers.run import Run
 from nbest.report import Cell, Column, Figure
@@ -25,8 +27,10 @@ _ROWS = {
     "discriminative": ("discriminative",),
     "boosting, n-grams of tags": ("boosting-ngrams",),
     "regularised, n-grams of tags": ("regularised-ngrams",),
-    "boosting, both": ("boosting-both",),
-    "regularised, both": ("regularised-both",),
+    "boosting, n-grams of words and tags": ("boosting-words",),
+    "regularised, n-grams of words and tags": ("regularised-words",),
+    "boosting, pairs and n-grams of tags": ("boosting-both",),
+    "regularised, pairs and n-grams of tags": ("regularised-both",),
     "stacked: tagger's two scores and softened": ("stacked", "stacked"),
     "tagger's two scores, weighed": ("stacked", "two"),
 }
@@ -68,6 +72,7 @@ _PAPER_SIZES = {
     "words": ("362K / 47K / 43K", "292K / 26K / 25K", "254K / 57K / 40K", "137K / 31K / 28K"),
 }
 """Table 1: train / dev / test."""
+_WORDS = {"lam": "lambda"}  # settings that have another name in the paper
 _NOTES = {
     "test": (
         "Settings, rounds and penalties are chosen on dev.",
@@ -132,13 +137,37 @@ class _Tables:
         note = "The same projections as above, without the tagger's score."
         return self.table("Accuracy on test without the tagger's score", rows, _PAPER_ALONE, notes=[note])
 
+    def draws(self) -> PaperTable:
+        """Spread over draws of the jackknife, which the paper does not have."""
+        names = {step: name for name, (step, *_) in _ROWS.items()}
+        rows = [[names[step], *(self._spread(each, step) for each in self.languages)] for step in DRAWN]
+        counts = ", ".join(f"{each.bank.name} {len(self._drawn(each))}" for each in self.languages)
+        notes = [
+            "Mean, standard deviation, least and most over training lists whose folds were drawn at random; settings "
+            "as chosen above, rounds and w on dev for each. The generative model does not look at lists.",
+            f"Draws: {counts}.",
+        ]
+        return self.table("Accuracy on test over draws of the jackknife's folds", rows, notes=notes)
+
+    def _drawn(self, language: Language) -> list[dict[str, Any]]:
+        found = (self.run.result(f"{language.code}-jackknife-{seed}") for seed in language.seeds)
+        return [each for each in found if each is not None]
+
+    def _spread(self, language: Language, step: str) -> str | None:
+        reached = [float(each[step]["test"]) for each in self._drawn(language)]
+        if len(reached) < 2:
+            return None
+        return f"{mean(reached):.2f} ± {stdev(reached):.2f} ({min(reached):.2f} to {max(reached):.2f})"
+
     def settings(self) -> PaperTable:
         """What was chosen, and of what."""
         rows = [self._chosen(kind, f"{kind}: tau, lambda, k, w", *("tau", "lam", "k", "w")) for kind in KINDS]
-        for features in ("pairs", "ngrams", "both"):
+        for features in FEATURES_OF:
             for name in ("boosting", "regularised"):
-                said = f"{name}, {features}: penalty, features weighed, of"
-                rows.append(self._chosen(f"{name}-{features}", said, "penalty", "features", "columns"))
+                step = f"{name}-{features}"
+                said = next(row for row, (own, *_) in _ROWS.items() if own == step)
+                more = f"{said}: penalty, features weighed, of"
+                rows.append(self._chosen(step, more, "penalty", "features", "columns"))
         notes = [f"{each.bank.name}: tried {_tried(each)}." for each in self.languages]
         notes.append("The paper's best for English, discriminative: tau 0.95, lambda 0.3, k 75.")
         return self.table("Settings chosen on dev", rows, notes=notes)
@@ -155,7 +184,7 @@ def report(run: Run, languages: Sequence[Language]) -> Report:
     """Tables and figures of what was done so far."""
     of = _Tables(run, languages)
     tables = [of.sizes(), of.accuracies("test"), of.accuracies("dev")]
-    tables += [of.significance(), of.without_base(), of.settings()]
+    tables += [of.significance(), of.without_base(), of.draws(), of.settings()]
     figures = [figure for language in languages for figure in _figures(run, language)]
     return Report(tables, figures, _differences(run))
 
@@ -171,18 +200,33 @@ def _tried(language: Language) -> str:
 
 
 def _figures(run: Run, language: Language) -> list[Figure]:
+    """Figure 1: curves of the discriminative model where they were made, and of the softened one out of its grid."""
     figures = []
-    for setting, name in (("tau", "tau"), ("lam", "lambda")):
-        found = run.result(f"{language.code}-curve-{setting}")
-        if found is not None:
-            given = found["settings"]["settings"]
-            fixed = {key: given[key] for key in ("tau", "lam", "k") if key in given}
-            said = ", ".join(f"{'lambda' if key == 'lam' else key} {value:g}" for key, value in fixed.items())
-            shown = {**found["settings"], "settings": {"kind": "softened", **fixed}}
-            title = f"Figure 1: accuracy on dev against {name}, {language.bank.name}, softened ({said})"
-            study = Curves.of({**found, "settings": shown})
-            figures.append(study.figure(f"figure-1-{language.code}-{setting}", title))
+    for setting in ("tau", "lam"):
+        for kind, step in (("discriminative", f"curve-{setting}"), ("softened", "softened")):
+            rows = run.value(f"{language.code}-{step}", "rows")
+            if rows is not None:
+                chosen = run.need(f"{language.code}-{kind}")["chosen"]
+                figures.append(_figure(run, language, kind=kind, setting=setting, rows=rows, chosen=chosen))
     return figures
+
+
+def _figure(
+    run: Run, language: Language, kind: str, setting: str, rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]
+) -> Figure:
+    """Accuracy on dev against one setting, the others as chosen."""
+    fixed = {name: chosen[name] for name in ("tau", "lam", "k") if name != setting}
+    own = sorted(
+        (row for row in rows if all(row[key] == value for key, value in fixed.items())), key=itemgetter(setting)
+    )
+    lists = run.need(f"{language.code}-lists")
+    about = {"first": lists["tagger"]["dev"], "heldout_segments": lists["sentences"]["dev"], "method": "lowdim"}
+    values = {setting: [row[setting] for row in own]}
+    points = [{"setting": setting, "value": row[setting], "heldout": row["heldout"], "w": row["w"]} for row in own]
+    study = Curves("accuracy", True, {**about, "settings": {"kind": kind, **fixed}, "values": values}, tuple(points))
+    said = ", ".join(f"{_WORDS.get(key, key)} {value:g}" for key, value in fixed.items())
+    title = f"Figure 1: accuracy on dev against {_WORDS.get(setting, setting)}, {language.bank.name}, {kind} ({said})"
+    return study.figure(f"figure-1-{language.code}-{kind}-{setting}", title)
 
 
 def _differences(run: Run) -> list[str]:
@@ -194,13 +238,14 @@ def _differences(run: Run) -> list[str]:
         "So rows can be compared with each other, not with the paper's.",
         f"Base system: this package's second-order hidden Markov tagger, {run.size(10, 5)} folds for the training "
         f"lists; {K}-best as in the paper. Its score is transition + lexical.",
-        "Grids: the paper does not say which values it tried; here they are small, and smaller for Chinese and "
-        "Swedish, whose solves take long. The discriminative model is tried at tau and k of the softened one, with its "
-        "lambda and those next to it.",
+        "Grids: the paper does not say which values it tried; those here are beside the settings. The discriminative "
+        "model has its own: every tau and lambda at one k, then every k at the best of these.",
         f"Boosting: rounds are chosen on dev; the regularised version has a penalty on squares of weights ({tried}), "
-        "which stands in for that of Huang et al. (2007). Not in the paper: pairs and n-grams together, and stacking.",
+        "which stands in for that of Huang et al. (2007). The paper does not say which n-grams: here those of one and "
+        "two tags, and in other rows those of one to three tags with words and pairs of words beside the tag and the "
+        "pair of tags at their place. Not in the paper: pairs and n-grams together, stacking, draws of the folds.",
         "Step 11 of algorithm 1 is read as its text says (the least positive value); multipliers stay at 0 or above; "
         "losses are divided by their mean (docs/low-dimensional.md).",
-        "Figure 1 is of the softened model, the paper's of the discriminative one on English.",
+        "Figure 1: the paper has the discriminative model on English; here also French, and the softened model.",
         "Significance: a paired permutation test; the paper does not name its test.",
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,12 @@ from nbest.evaluation.significance import permutation
 from nbest.features import apply_recipes, fit_recipes
 from nbest.features.lowdim.feature import NAME
 from nbest.formats import read, write
+from nbest.formats.conllu import Sentence
 from nbest.metrics import TokenAccuracy
 from nbest.model.loglinear import LogLinear, load
 from nbest.papers.data import chosen_stats, find, treebank
+from nbest.papers.jagarlamudi.treebanks import Treebank
 from nbest.papers.run import Run
-from nbest.studies.curves import curves
 from nbest.systems.jackknife import jackknifed_lists
 from nbest.systems.tagger.lattice import FEATURES
 from nbest.systems.tagger.report import TagAccuracy, training_tags
@@ -32,36 +33,15 @@ from nbest.trainers.settings_grid import search
 from nbest.trainers.sparse.boosting import Boosting
 
 K = 10  # hypotheses a list (section 4)
+_ROUNDS = 5  # of algorithm 1 (section 3.3)
 PARTS = ("train", "dev", "test")
+FEATURES_OF = ("pairs", "ngrams", "words", "both")
+"""What boosting is tried on: pieces of words with tags; n-grams of tags; n-grams of tags and of words with tags; the
+first two together."""
 BASE = dict.fromkeys(FEATURES, 1.0)
 """Weights of the tagger's own score."""
 _METRIC = TokenAccuracy()
 Result = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Settings of low-dimensional reranking to try, how exactly to solve, and the values of the curves."""
-
-    tau: tuple[float, ...] = (0.8, 0.95, 0.99)
-    lam: tuple[float, ...] = (0.1, 0.3, 0.6)
-    k: tuple[int, ...] = (10, 25, 50, 75, 100, 150)
-    tolerance: float = 1e-3
-    rounds: int = 5
-    curve_tau: tuple[float, ...] = (0.7, 0.8, 0.9, 0.95, 0.99)
-    curve_lam: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9)
-
-
-@dataclass(frozen=True)
-class Treebank:
-    """A language: where its treebank is, which tags it has, and what is tried on it."""
-
-    name: str  # English
-    folder: str
-    column: str = "xpos"
-    inputs: str = "suffixes"  # view of the words
-    pieces: str = "suffix"  # of words, in pairs with tags
-    grid: Grid = Grid()
 
 
 @dataclass(frozen=True)
@@ -76,37 +56,56 @@ class Language:
 
     def make_lists(self) -> Result:
         """Tag train by jackknife, dev and test by the tagger of train; accuracies of the tagger and of the oracle."""
-        sentences, words, tags = {}, {}, {}
-        for part in PARTS:
-            path = find(self.run, "treebanks", self.bank.folder, f"{part}.conllu")
-            found = treebank(self.run, self.bank.folder, part)
-            sentences[part] = found[: 1000 if self.run.quick and part == "train" else None]
-            words[part] = [sentence.forms for sentence in sentences[part]]
-            tags[part] = training_tags(path, sentences[part], self.bank.column)
-        folds = min(self.run.size(10, 5), len(words["train"]))
-        if folds < 2:
-            raise ParameterError(f"treebanks/{self.bank.folder}: the train part needs at least two sentences")
-        options: dict[str, Any] = {"threads": self.run.threads, "progress": self.run.progress}
-        training = TaggerTraining(tags=self.bank.column)
-        lists = {"train": jackknifed_lists(training, sentences["train"], K, folds, **options)}
-        tagger = training.fit(sentences["train"])
+        sentences = {part: self.sentences(part) for part in PARTS}
+        words = {part: [sentence.forms for sentence in each] for part, each in sentences.items()}
+        lists = {"train": self.jackknifed(sentences["train"])}
+        tagger = self._training.fit(sentences["train"])
         for part in PARTS[1:]:
-            lists[part] = tagger.lists(sentences[part], K, **options)
+            lists[part] = tagger.lists(sentences[part], K, **self._watched)
         for part, made in lists.items():
             write(made, self._path(f"{part}.jsonl.gz"))
         tagged = tagger.tag(words["test"], threads=self.run.threads)
-        accuracy = TagAccuracy.of(tagger, words["test"], tags["test"], tagged).percentages()
+        right = training_tags(self._file("test"), sentences["test"], self.bank.column)
+        accuracy = TagAccuracy.of(tagger, words["test"], right, tagged).percentages()
         measured = {part: found.with_metric(_METRIC) for part, found in lists.items()}
         return {
             "sentences": {part: len(rows) for part, rows in words.items()},
             "words": {part: sum(map(len, rows)) for part, rows in words.items()},
             "tags": len(tagger.tags),
-            "folds": folds,
+            "folds": self._folds(sentences["train"]),
             "tagger": {part: found.score(first(None, found)) for part, found in measured.items()},
             "oracle": {part: found.score(corpus_oracle(found)) for part, found in measured.items()},
             "known": accuracy["known"],
             "unknown": accuracy["unknown"],
         }
+
+    def sentences(self, part: str) -> list[Sentence]:
+        """Those of a part, all with tags; in a quick run the first 1,000 to train on."""
+        found = treebank(self.run, self.bank.folder, part)[: 1000 if self.run.quick and part == "train" else None]
+        training_tags(self._file(part), found, self.bank.column)
+        return found
+
+    def jackknifed(self, sentences: list[Sentence], seed: int | None = None) -> NBest:
+        """Training lists; folds are contiguous, or drawn at random by a seed."""
+        drawn: dict[str, Any] = {} if seed is None else {"shuffle": True, "seed": seed}
+        return jackknifed_lists(self._training, sentences, K, self._folds(sentences), **drawn, **self._watched)
+
+    def _folds(self, sentences: list[Sentence]) -> int:
+        folds = min(self.run.size(10, 5), len(sentences))
+        if folds < 2:
+            raise ParameterError(f"treebanks/{self.bank.folder}: the train part needs at least two sentences")
+        return folds
+
+    @property
+    def _training(self) -> TaggerTraining:
+        return TaggerTraining(tags=self.bank.column)
+
+    @property
+    def _watched(self) -> dict[str, Any]:
+        return {"threads": self.run.threads, "progress": self.run.progress}
+
+    def _file(self, part: str) -> Path:
+        return find(self.run, "treebanks", self.bank.folder, f"{part}.conllu")
 
     @cached_property
     def lists(self) -> dict[str, NBest]:
@@ -128,14 +127,14 @@ class Language:
     # boosting ----------------------------------------------------------------------------------------------------
 
     def boosting(self, features: str, *, regularised: bool) -> Result:
-        """Boosting over the tagger's score, on pairs, n-grams of tags or both; rounds and penalty chosen on dev."""
-        pairs = {"kind": "pairs", "minimum": 2, "pieces": self.bank.pieces}
-        ngrams = {"kind": "ngrams", "order": 2, "minimum": 2, "boundaries": True}
-        wanted = {"pairs": [pairs], "ngrams": [ngrams], "both": [pairs, ngrams]}[features]
-        plain = {part: _one_score(lists) for part, lists in self.lists.items()}
-        recipes = fit_recipes(plain["train"], wanted)
-        train, dev, test = (apply_recipes(plain[part], recipes) for part in PARTS)
-        tried = penalties(self.run) if regularised else (0.0,)
+        """Boosting over the tagger's score, on a kind of features; rounds and penalty chosen on dev."""
+        return self.boosted(self.lists["train"], features, penalties(self.run) if regularised else (0.0,))
+
+    def boosted(self, lists: NBest, features: str, tried: Sequence[float]) -> Result:
+        """The same on given training lists, with these penalties."""
+        train = _one_score(lists)
+        recipes = fit_recipes(train, self._features(features))
+        train, dev, test = (apply_recipes(_one_score(each), recipes) for each in (lists, *self._held))
 
         def trainer(penalty: float) -> Boosting:
             return Boosting(penalty=penalty, patience=1000, rounds=5000, threads=self.run.threads)
@@ -146,20 +145,32 @@ class Language:
         chosen = {"penalty": best["penalty"], "features": weighed, "columns": len(train.sparse_names)}
         return {**self.measure({"dev": model.predict(dev), "test": model.predict(test)}), "chosen": chosen}
 
+    def _features(self, kind: str) -> list[dict[str, Any]]:
+        """Recipes of a kind of `FEATURES_OF`; what is in one list only is left out."""
+        pairs = {"kind": "pairs", "minimum": 2, "pieces": self.bank.pieces}
+        words = {"kind": "pairs", "minimum": 2, "pieces": "word"}
+        tags = {"kind": "ngrams", "minimum": 2, "boundaries": True}
+        two, three = {**tags, "order": 2}, {**tags, "order": 3}
+        return {"pairs": [pairs], "ngrams": [two], "words": [three, words], "both": [pairs, two]}[kind]
+
+    @property
+    def _held(self) -> tuple[NBest, NBest]:
+        return self.lists["dev"], self.lists["test"]
+
     # low-dimensional ---------------------------------------------------------------------------------------------
 
     def trainer(self, kind: str) -> LowDim:
         """A trainer over the tagger's score."""
         grid = self.bank.grid
         return LowDim(
-            kind=kind, inputs=self.bank.inputs, start=BASE, tolerance=grid.tolerance, rounds=grid.rounds,
+            kind=kind, inputs=self.bank.inputs, start=BASE, tolerance=grid.tolerance, rounds=_ROUNDS,
             seed=self.run.seed, threads=self.run.threads, progress=self.run.progress,
         )  # fmt: skip
 
     def lowdim(self, kind: str) -> Result:
         """A low-dimensional model, settings by a grid on dev; and the same projections without the tagger's score."""
         train, dev, test = (self.lists[part] for part in PARTS)
-        model, rows = self.trainer(kind).grid(train, dev, **self._settings(kind))
+        model, rows = self._searched(kind, train, dev)
         model.save(self._path(f"{kind}.json"))
         best = max(rows, key=lambda row: row["heldout"])  # the first of equals, as the grid takes it
         alone = {part: _alone(model, lists) for part, lists in (("dev", dev), ("test", test))}
@@ -170,16 +181,20 @@ class Language:
             "rows": rows,
         }
 
-    def _settings(self, kind: str) -> dict[str, Any]:
-        """The grid; the discriminative kind, slow to solve, is tried around what the softened one chose."""
-        grid = self.bank.grid
+    def _searched(self, kind: str, train: NBest, dev: NBest) -> tuple[LogLinear, list[dict[str, Any]]]:
+        """The best model of the grid, and its rows. The rounds of the discriminative kind depend on k, so that one
+        solve does not serve all: it tries every tau and lambda at the middle k, then every k at the best of these."""
+        grid, trainer = self.bank.grid, self.trainer(kind)
         if kind == "generative":
-            return {"tau": grid.tau, "k": grid.k}
+            return trainer.grid(train, dev, tau=grid.tau, k=grid.k)
         if kind == "softened":
-            return {"tau": grid.tau, "lam": grid.lam, "k": grid.k}
-        best = self.run.need(f"{self.code}-softened")["chosen"]
-        at = grid.lam.index(best["lam"])
-        return {"tau": [best["tau"]], "lam": grid.lam[max(at - 1, 0) : at + 2], "k": [best["k"]]}
+            return trainer.grid(train, dev, tau=grid.tau, lam=grid.lam, k=grid.k)
+        middle, rows = trainer.grid(train, dev, tau=grid.tau, lam=grid.lam, k=[grid.middle])
+        best = max(rows, key=lambda row: row["heldout"])
+        others = [k for k in grid.k if k != grid.middle]
+        model, more = trainer.grid(train, dev, tau=[best["tau"]], lam=[best["lam"]], k=others)
+        is_middle = best["heldout"] >= max(row["heldout"] for row in more)
+        return middle if is_middle else model, [*rows, *more]
 
     def stacked(self) -> Result:
         """The tagger's two scores and the softened one, and only the two, weighed by minimum risk on folds of dev."""
@@ -197,16 +212,41 @@ class Language:
         return found
 
     def curve(self, setting: str) -> Result:
-        """Figure 1: accuracy on dev against tau or lambda, the other settings as the softened model has them."""
-        best = self.run.need(f"{self.code}-softened")["chosen"]
-        fixed = {name: best[name] for name in ("tau", "lam", "k") if name != setting}
-        own = {"kind": "softened", "inputs": self.bank.inputs, "start": BASE, "tolerance": self.bank.grid.tolerance}
+        """Figure 1: accuracy on dev against tau or lambda, the other settings as the discriminative model has them."""
+        best = self.run.need(f"{self.code}-discriminative")["chosen"]
         values = self.bank.grid.curve_tau if setting == "tau" else self.bank.grid.curve_lam
-        study = curves(
-            self.lists["train"], self.lists["dev"], {setting: values}, method="lowdim", settings={**own, **fixed},
-            seed=self.run.seed, threads=self.run.threads, progress=self.run.progress,
-        )  # fmt: skip
-        return asdict(study)
+        tried: dict[str, Any] = {name: [best[name]] for name in ("tau", "lam", "k")} | {setting: values}
+        _, rows = self.trainer("discriminative").grid(self.lists["train"], self.lists["dev"], **tried)
+        return {"rows": rows}
+
+    # draws of the jackknife --------------------------------------------------------------------------------------
+
+    @property
+    def seeds(self) -> range:
+        """Those of the draws: all differ from run to run with other seeds."""
+        count = self.run.size(5, 2)
+        return range(count * (self.run.seed - 1) + 1, count * self.run.seed + 1)
+
+    def drawn(self, seed: int) -> Result:
+        """Training lists whose folds are drawn by a seed: what methods reach with the settings chosen before; rounds
+        and w are chosen on dev again."""
+        lists = self.jackknifed(self.sentences("train"), seed)
+        train = lists.with_metric(_METRIC)
+        found = {"tagger": {"train": train.score(first(None, train))}}
+        for step in DRAWN:
+            name, _, features = step.partition("-")
+            chosen = self.run.need(f"{self.code}-{step}")["chosen"]
+            if features:
+                found[step] = self.boosted(train, features, (chosen["penalty"],))
+            else:
+                fixed = {key: chosen[key] for key in ("tau", "lam", "k")}
+                model = replace(self.trainer(name), **fixed).fit(train, self.lists["dev"])
+                found[step] = self.measure({part: model.predict(self.lists[part]) for part in PARTS[1:]})
+        return found
+
+
+DRAWN = ("regularised-pairs", "regularised-words", "softened", "discriminative")
+"""Steps whose methods are trained again on other draws of the folds; the generative kind does not look at lists."""
 
 
 def penalties(run: Run) -> tuple[float, ...]:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from functools import partial
 
 from nbest.papers.run import Paper, Run
+from nbest.papers.yuan.isolate import ROWS, Isolated, isolate
 from nbest.papers.yuan.lists import GOLD, NEWS, Kana
 from nbest.papers.yuan.report import report
+from nbest.papers.yuan.same_lists import compare_fixed, later
 from nbest.papers.yuan.train import METHODS, adapt, compare, interpolate, study, tune
 from nbest.runs import Step
 from nbest.studies.alpha import METHODS as STUDIED
@@ -18,10 +20,12 @@ _HELD = {"disjoint": 0.3, "jackknife": 0.3, "tanaka": 0.1, "aozora": 0.4, "jsqua
 _TUNING = {"msr": 1.2, "msr2": 1.2, "boosting": 0.4, "penalised": 0.5, "perceptron": 0.3, "mira": 0.8, "pro": 0.6}
 _DATA = ("data",)  # data that are missing are missed there, before anything else begins
 _CONVERTER = ("jackknife-converter",)  # of all news
+Minutes = Callable[[float], float]
 
 
 def steps(run: Run) -> list[Step]:
-    """Lists and table 1 of the news, gold sets, table 2 of each domain; the studies of alpha follow their lists."""
+    """Lists and table 1 of the news, gold sets, table 2 of each domain; the studies of alpha follow their lists; then
+    interpolation on the same lists, later news, and what keeps the gain of the news small."""
     kana = Kana(run)
 
     def minutes(full: float) -> float:
@@ -50,10 +54,19 @@ def steps(run: Run) -> list[Step]:
             out.append(Step(f"{name}-{size}-rerank", partial(adapt, kana, name, size), cost, needs=needs))
         if name == "tanaka":
             out += _studies(kana, name, minutes)
-    return out
+    out += [_fixed(kana, name, minutes) for name in kana.sizes.adapt]
+    out.append(Step("later-news", partial(later, kana), minutes(4.0), needs=_DATA))
+    return out + [_isolated(kana, name, row, minutes) for name, row in ROWS.items()]
 
 
-Minutes = Callable[[float], float]
+def _fixed(kana: Kana, name: str, minutes: Minutes) -> Step:
+    needs = (*_DATA, *_CONVERTER, *_lists_of(name))
+    return Step(f"{name}-li-fixed", partial(compare_fixed, kana, name), minutes(1.5), needs=needs)
+
+
+def _isolated(kana: Kana, name: str, row: Isolated, minutes: Minutes) -> Step:
+    needs = (*_DATA, *(step for each in row.sets for step in _lists_of(each)))
+    return Step(f"why-{name}", partial(isolate, kana, name), minutes(1.0), needs=needs)
 
 
 def _lists(kana: Kana, name: str, minutes: Minutes) -> list[Step]:

@@ -8,6 +8,7 @@ from typing import Any
 from nbest.papers.report import PaperTable
 from nbest.papers.run import Run
 from nbest.papers.yuan.lists import GOLD, NEWS, sizes_of
+from nbest.papers.yuan.text import LATER
 from nbest.papers.yuan.train import ADAPTING, METHODS
 from nbest.report import Cell, Column
 
@@ -32,7 +33,7 @@ def _p(value: float) -> str:
     return f"{value:.4f}"
 
 
-def _below(value: float | None, base: float | None) -> float | None:
+def below(value: float | None, base: float | None) -> float | None:
     """By how many percent a rate is below that of the base."""
     return None if value is None or not base else 100 * (base - value) / base
 
@@ -51,7 +52,7 @@ def table_1(run: Run) -> PaperTable:
             rows[title] += [*(run.value(f"{name}-{part}", key) for part in ("dev", "test")), None, None]
         for method, about in METHODS.items():
             dev, cer, p = (run.value(f"{name}-{method}", key) for key in ("dev", "cer", "p"))
-            rows[about.title] += [dev, cer, _below(cer, base), p]
+            rows[about.title] += [dev, cer, below(cer, base), p]
     title, theirs = "Table 1: character error rate in the news (%)", ("Model", "CER (%)", "% over MLE")
     return PaperTable(title, columns, rows=list(rows.values()), paper=_TABLE_1, paper_columns=theirs, notes=_notes(run))
 
@@ -105,7 +106,7 @@ def gold(run: Run) -> PaperTable:
         rows["oracle"] += [best, None, None]
         for method, about in METHODS.items():
             cer, p = (run.value(f"jackknife-{method}", "gold", name, key) for key in ("cer", "p"))
-            rows[about.title] += [cer, _below(cer, base), p]
+            rows[about.title] += [cer, below(cer, base), p]
         counts += [] if segments is None else [f"{segments:,} sentences of {said}"]
     notes = [f"The models of the jackknife{': ' if counts else ''}{'; '.join(counts)}. Not in the paper."]
     return PaperTable("Readings by hand: character error rate (%)", columns, list(rows.values()), notes=notes)
@@ -123,13 +124,50 @@ def table_2(run: Run) -> PaperTable:
             if sentences == 0:
                 continue
             others = [run.value(f"{name}-{size}-rerank", "methods", method, "cer") for method in ADAPTING]
-            rows.append([name, sentences or size, run.value(f"{name}-test", "cer"), li, *others])
-    columns = ("domain", "sentences", "news only", "LI", *(METHODS[method].title for method in ADAPTING))
+            fixed = run.value(f"{name}-li-fixed", "sizes", str(size), "cer")
+            rows.append([name, sentences or size, run.value(f"{name}-test", "cer"), li, fixed, *others])
+    rows += _later(run)
+    titles = (METHODS[method].title for method in ADAPTING)
+    columns = ("domain", "sentences", "news only", "LI", "LI, same lists", *titles)
     heads = ("Domain", "sentences", "Baseline", "LI", "MSR-II", "Boosting", "Perceptron")
-    notes = [*_compared(run), *_oracles(run)]
+    notes = [*_compared(run), *_against_fixed(run), *_oracles(run), *_about_later(run)]
     return PaperTable(
         "Table 2: character error rate of adaptation (%)", columns, rows, _TABLE_2, paper_columns=heads, notes=notes
     )
+
+
+def _later(run: Run) -> list[list[Cell]]:
+    """The later news, by the converter of the earlier ones."""
+    base, found = run.value("later-news", "cer"), run.value("later-news", "sizes") or {}
+    return [
+        ["later news", each["sentences"], base, each["li"]["cer"], each["fixed"]["cer"],
+         *(each["methods"][method]["cer"] for method in ADAPTING)]
+        for each in found.values()
+    ]  # fmt: skip
+
+
+def _about_later(run: Run) -> list[str]:
+    found = run.result("later-news")
+    if found is None:
+        return []
+    said = f"{found['earlier']:,} sentences of other documents, {found['test']:,} to test on, {found['dev']:,} for dev"
+    return [f"Later news: documents that speak of a year from {LATER} on; a converter of {said}."]
+
+
+def _against_fixed(run: Run) -> list[str]:
+    """MSR-II beside interpolation on the same lists, which is the paper's comparison."""
+    said = []
+    for name in sizes_of(run).adapt:
+        for size, each in (run.value(f"{name}-li-fixed", "sizes") or {}).items():
+            said.append(_fixed(f"{name} {int(size):,}", each["msr2"]["cer"], each["cer"], each["msr2"]["p"]))
+    for each in (run.value("later-news", "sizes") or {}).values():
+        own = each["methods"]["msr2"]
+        said.append(_fixed(f"later news {each['sentences']:,}", own["cer"], each["fixed"]["cer"], own["p_fixed"]))
+    return [f"MSR-II and LI on the same lists (CER of both, p): {'; '.join(said)}."] if said else []
+
+
+def _fixed(what: str, own: float, other: float, p: float) -> str:
+    return f"{what} {own:.2f}, {other:.2f}, {_p(p)}"
 
 
 def _compared(run: Run) -> list[str]:

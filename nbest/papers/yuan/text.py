@@ -16,6 +16,9 @@ from nbest.systems.converter.text import ReadSentence, fold, read_dictionary, re
 
 DOMAINS = {"tanaka": "tanaka", "aozora": "aozora_fiction", "jsquad": "wikipedia_jsquad"}
 """Files of the texts to adapt to."""
+LATER = 2009
+"""The first year of the later news."""
+_YEAR = re.compile(r"(?<!\d)(20[0-2]\d) ?年")
 _RUBY = ("rohan4600.txt", "ita_recitation.ruby.txt", "ita_emotion.ruby.txt")
 _BLOCK = 50  # neighbouring sentences of a domain that stay together
 _LONGEST = 150  # kana of a sentence of a domain
@@ -43,6 +46,24 @@ def news(run: Run, held: int, most: int) -> Parts:
     documents = [line.split("\t")[0] for line in read_lines(path)]
     fifth = len(sentences) // 5
     return _divided(path, sentences, documents, (min(held, fifth), min(held, fifth), most), run.seed)
+
+
+def later_news(run: Run, test: int, dev: int, most: int) -> tuple[Parts, list[ReadSentence]]:
+    """The documents of the news that speak of a year from `LATER` on, at most a sixth and a twelfth of them for test
+    and dev; and the sentences of all others, which are earlier or do not say."""
+    path = find(run, "kana", "auto", "wikinews.read.tsv")
+    sentences = read_sentences(path)
+    documents = [line.split("\t")[0] for line in read_lines(path)]
+    late = {
+        document
+        for document, sentence in zip(documents, sentences, strict=True)
+        if any(int(year) >= LATER for year in _YEAR.findall(sentence.text))
+    }
+    both = list(zip(documents, sentences, strict=True))
+    own = [(document, sentence) for document, sentence in both if document in late]
+    sizes = (min(test, len(own) // 6), min(dev, len(own) // 12), most)
+    parts = _divided(path, [sentence for _, sentence in own], [document for document, _ in own], sizes, run.seed)
+    return parts, _typed([sentence for document, sentence in both if document not in late])
 
 
 def domain(run: Run, name: str, test: int, dev: int, most: int) -> Parts:

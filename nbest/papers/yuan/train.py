@@ -103,7 +103,7 @@ def compare(kana: Kana, name: str) -> dict[str, Any]:
 # adaptation -----------------------------------------------------------------------------------------------------
 
 
-def _count(kana: Kana, name: str, size: int) -> int:
+def count_of(kana: Kana, name: str, size: int) -> int:
     """How many sentences there are to adapt to; 0 where a smaller size has them all already."""
     available = kana.run.need("data")[name]["train"]
     smaller = [other for other in kana.sizes.adapt[name] if other < size]
@@ -112,7 +112,7 @@ def _count(kana: Kana, name: str, size: int) -> int:
 
 def interpolate(kana: Kana, name: str, size: int) -> dict[str, Any]:
     """A step: the news model interpolated with one of sentences of a domain; it converts the test text anew."""
-    count = _count(kana, name, size)
+    count = count_of(kana, name, size)
     if not count:
         return {"sentences": 0}
     parts = kana.parts(name)
@@ -128,7 +128,7 @@ def interpolate(kana: Kana, name: str, size: int) -> dict[str, Any]:
 
 def adapt(kana: Kana, name: str, size: int) -> dict[str, Any]:
     """A step: the methods, with their default settings, on the lists of the first sentences of a domain."""
-    count = _count(kana, name, size)
+    count = count_of(kana, name, size)
     if not count:
         return {"sentences": 0}
     lists = kana.prepared(name, count)
@@ -163,4 +163,4 @@ def study(kana: Kana, name: str, method: str) -> dict[str, Any]:
 
 def _most(kana: Kana, name: str) -> int:
     """All sentences of a domain that there are to adapt to."""
-    return max(_count(kana, name, size) for size in kana.sizes.adapt[name])
+    return max(count_of(kana, name, size) for size in kana.sizes.adapt[name])
