@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import vstack
 
 from nbest.base.errors import CapabilityError, ParameterError, need_kind
 from nbest.base.types import Floats, Ints
@@ -66,5 +65,7 @@ def _joined(corpus: NBest, owners: Ints, dense: Floats, stats: Floats, *, neares
     if corpus.texts is not None:
         changed["texts"] = concatenate([corpus.texts, texts]).take(rows)
     if corpus.sparse is not None:
+        from scipy.sparse import vstack  # late: who chooses online has no sparse features
+
         changed["sparse"] = vstack([corpus.sparse, corpus.sparse[nearest[owners]]], format="csr")[rows]
     return replace(corpus, **changed)

@@ -72,7 +72,7 @@ def left(mark):
     return found
 
 
-def patiently(question, seconds=60):
+def patiently(question, seconds=180):
     """Whether something becomes true."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
