@@ -45,5 +45,9 @@ def compiled(*, keeping: bool = True, **options: Any) -> Callable[[Callable[...,
 kernel = compiled()
 """How every kernel is compiled."""
 
+lending_kernel = compiled(_nrt=False)
+"""A kernel that makes no array and returns none: it does not count references to those it is lent, which in small
+functions that are called often takes as long as their work. What it calls must be of its kind."""
+
 fast_kernel = compiled(fastmath={"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
 """A kernel whose sums may be reordered so that they vectorise; for finite numbers."""

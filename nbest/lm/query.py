@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.compilation import kernel
+from nbest.compute.compilation import kernel, lending_kernel
 
 if TYPE_CHECKING:
     from nbest.lm.model import LanguageModel
@@ -38,7 +38,7 @@ def lm_arrays(model: LanguageModel) -> Arrays:
     return model.levels, model.words, model.children, model.logprobs, model.backoffs
 
 
-@kernel
+@lending_kernel
 def find_child(words, children, node, word):
     """The node of (word, n-gram of `node`), or -1; `node` must not be of the highest order."""
     low = np.int64(children[node])
@@ -53,7 +53,7 @@ def find_child(words, children, node, word):
     return low if words[low] == word else np.int64(-1)
 
 
-@kernel
+@lending_kernel
 def word_logprob(arrays, context, size, word):
     """Natural log probability of `word` after the `size` words of `context`, oldest first."""
     levels, words, children, logprobs, backoffs = arrays
@@ -82,7 +82,7 @@ def word_logprob(arrays, context, size, word):
         known += 1
 
 
-@kernel
+@lending_kernel
 def next_logprob(arrays, stream, at, nodes, known):
     """(log probability of `stream[at]` after `stream[:at]`, new `known`), for scoring a text from left to right.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.compilation import kernel
+from nbest.compute.compilation import kernel, lending_kernel
 from nbest.compute.growing import longer, taller
 from nbest.lm.query import END, START
 from nbest.systems.translator.itg.cube import GOAL, INVERTED, MONOTONE, Edges, Nodes, fill_span, span_room
 from nbest.systems.translator.itg.state import end_score, follow
 
 
-@kernel
+@lending_kernel
 def span_number(start, end, limit, words):
     """The number of a span: those of up to `limit` words first, then the longer ones from the sentence start."""
     if end - start <= limit:
@@ -19,7 +19,7 @@ def span_number(start, end, limit, words):
     return words * limit + end - limit - 1
 
 
-@kernel
+@lending_kernel
 def span_total(limit, words):
     """How many numbers of spans there are."""
     return words * limit + words - limit

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nbest.base.types import Floats, Ints
-from nbest.compute.compilation import kernel
+from nbest.compute.compilation import kernel, lending_kernel
 from nbest.lm.query import START
 from nbest.systems.translator.itg.heap import first_time, node_slot, pop, push, table_for
 from nbest.systems.translator.itg.state import join_score, join_state, phrase_state, score_row
@@ -93,9 +93,25 @@ def fill_span(span, closed, cubes, starts, counts, options, search, nodes, edges
     context = np.empty(2 * search.order + 1, np.int32)
     row = np.empty(2 * search.order - 2, np.int32)
     known = table_for(most)
+    made, met = _taken(
+        span, closed, cubes, starts, counts,
+        options=options, search=search, nodes=nodes, edges=edges, heap=heap, context=context, row=row, known=known,
+        made=made, met=met, most=most, limit=limit,
+    )  # fmt: skip
+    first = starts[span]
+    _sort(first, made, search, nodes, counts[span], np.empty(made - first, np.int32), np.empty(made - first))
+    return made, met
+
+
+@lending_kernel
+def _taken(
+    span, closed, cubes, starts, counts, options, search, nodes, edges, heap, context, row, known, made, met, most, limit
+):
+    """Take candidates, best first, until there are `most` new nodes or `limit` new edges; how many there are then."""
     size, seen = _start(span, closed, cubes, starts, options, search=search, nodes=nodes, heap=heap, context=context)
-    first, last = made, met + limit
-    while size and made < first + most and met < last:
+    starts[span] = made
+    most, limit = made + most, met + limit
+    while size and made < most and met < limit:
         best = pop(heap.heap, size, heap.ranks)
         size -= 1
         made, met = _take(
@@ -115,12 +131,10 @@ def fill_span(span, closed, cubes, starts, counts, options, search, nodes, edges
                     cube, a, b + 1, closed, cubes, starts=starts, search=search, nodes=nodes, heap=heap,
                     context=context, size=size, seen=seen,
                 )  # fmt: skip
-    starts[span] = first
-    _sort(first, made, search, nodes, counts[span])
     return made, met
 
 
-@kernel
+@lending_kernel
 def span_room(cubes, counts, phrases, search):
     """How many nodes and edges a span can get."""
     total = np.int64(phrases)
@@ -130,13 +144,13 @@ def span_room(cubes, counts, phrases, search):
     return min(total, search.beam), min(total, search.edges)
 
 
-@kernel
+@lending_kernel
 def _lists(cube, normal):
     """Spans of the two parts, and which list of the right part is used: in normal form not its own orientation."""
     return cube[0], cube[1], np.int64(cube[2]) if normal else 0
 
 
-@kernel
+@lending_kernel
 def _start(span, closed, cubes, starts, options, search, nodes, heap, context):
     """Put the phrases and the corners of the cubes on the heap; how many there are, and how many candidates."""
     size = seen = zero = np.int64(0)  # literals would be types of their own and compile all that follows twice
@@ -166,7 +180,7 @@ def _start(span, closed, cubes, starts, options, search, nodes, heap, context):
     return size, seen
 
 
-@kernel
+@lending_kernel
 def _put(base, waiting, complete, search, heap, candidate):
     """Write the values and the rank of a candidate; `base` is its score without the words it completes."""
     score = base + search.lm_weight * complete
@@ -174,7 +188,7 @@ def _put(base, waiting, complete, search, heap, candidate):
     heap.ranks[candidate] = score + search.lm_weight * waiting
 
 
-@kernel
+@lending_kernel
 def _offer(cube, a, b, closed, cubes, starts, search, nodes, heap, context, size, seen):
     """Put a cell of a cube on the heap unless it was there; how many there are, and how many candidates."""
     if not first_time(heap.table, heap.places, cube, row=a, column=b, candidate=seen):
@@ -192,19 +206,19 @@ def _offer(cube, a, b, closed, cubes, starts, search, nodes, heap, context, size
     return size + 1, seen + 1
 
 
-@kernel
+@lending_kernel
 def _place(places, candidate):
     return np.int64(places[candidate, 0]), np.int64(places[candidate, 1]), np.int64(places[candidate, 2])
 
 
-@kernel
+@lending_kernel
 def _parts(cube, a, b, starts, normal, lists):
     """The nodes of a cell, in source order."""
     left, right, side = _lists(cube, normal)
     return lists[starts[left] + a, 0], lists[starts[right] + b, side]
 
 
-@kernel
+@lending_kernel
 def _take(best, closed, cubes, starts, options, search, nodes, edges, heap, known, row, made, met):
     """Make a candidate an edge, of a new node if there is none with its boundary words."""
     cube, a, b = _place(heap.places, best)
@@ -237,12 +251,10 @@ def _take(best, closed, cubes, starts, options, search, nodes, edges, heap, know
     return made, met + 1
 
 
-@kernel
-def _sort(first, made, search, nodes, counts):
-    """Fill the lists of a span, best first, and how many nodes each has."""
+@lending_kernel
+def _sort(first, made, search, nodes, counts, heap, ranks):
+    """Fill the lists of a span, best first, and how many nodes each has; `heap` and `ranks` have room for all."""
     total = made - first
-    heap = np.empty(total, np.int32)
-    ranks = np.empty(total)
     for at in range(total):
         ranks[at] = nodes.scores[first + at] + search.lm_weight * nodes.estimates[first + at]
         push(heap, at, ranks, at)

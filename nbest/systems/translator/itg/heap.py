@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.compilation import kernel
+from nbest.compute.compilation import kernel, lending_kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -18,13 +18,13 @@ def table_for(count):
     return np.full(size, -1, np.int32)
 
 
-@kernel
+@lending_kernel
 def _mixed(value, more):
     value = (value ^ np.uint64(more)) * _GOLDEN
     return value ^ (value >> np.uint64(29))
 
 
-@kernel
+@lending_kernel
 def push(heap, size, ranks, candidate):
     """Put a candidate on the heap of `size` candidates; the best rank, then the lowest number, is on top."""
     at = size
@@ -37,7 +37,7 @@ def push(heap, size, ranks, candidate):
     heap[at] = candidate
 
 
-@kernel
+@lending_kernel
 def pop(heap, size, ranks):
     """Take the best candidate from a heap of `size`."""
     top, last = heap[0], heap[size - 1]
@@ -55,12 +55,12 @@ def pop(heap, size, ranks):
     return top
 
 
-@kernel
+@lending_kernel
 def _before(ranks, one, other):
     return ranks[one] > ranks[other] or (ranks[one] == ranks[other] and one < other)
 
 
-@kernel
+@lending_kernel
 def first_time(table, places, cube, row, column, candidate):
     """Whether this cell of a cube was not met before; if so it is noted as `places[candidate]`."""
     last = np.uint64(len(table) - 1)
@@ -75,7 +75,7 @@ def first_time(table, places, cube, row, column, candidate):
     return True
 
 
-@kernel
+@lending_kernel
 def node_slot(table, words, kinds, row, kind):
     """Where the node with these boundary words and this kind is in the table, or the free slot where it belongs."""
     last = np.uint64(len(table) - 1)
@@ -88,7 +88,7 @@ def node_slot(table, words, kinds, row, kind):
     return slot
 
 
-@kernel
+@lending_kernel
 def _same(words, own, row, kind):
     if own != kind:
         return False

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbest.compute.compilation import kernel
+from nbest.compute.compilation import lending_kernel
 from nbest.lm.query import END, START, word_logprob
 
 CLOSED = -1
@@ -23,7 +23,7 @@ FLOOR = -100.0
 """The least log probability of a word: what an unknown word costs where the language model gives it probability 0."""
 
 
-@kernel
+@lending_kernel
 def score_row(symbols, known, most, lm, context):
     """Log probabilities of a row after `context[:known]`: what is complete, and what waits.
 
@@ -50,14 +50,14 @@ def score_row(symbols, known, most, lm, context):
     return complete, waiting
 
 
-@kernel
+@lending_kernel
 def follow(arrays, context, size, most, word):
     """Log probability of a word after the last `most` words of `context[:size]`."""
     begin = max(size - most, 0)
     return max(word_logprob(arrays, context[begin:size], size - begin, word), FLOOR)
 
 
-@kernel
+@lending_kernel
 def join_score(words, sizes, first, second, closing, most, lm, context):
     """What is completed, and what of the new first words still waits, where node `first` comes before `second`.
 
@@ -90,7 +90,7 @@ def join_score(words, sizes, first, second, closing, most, lm, context):
     return complete, waiting
 
 
-@kernel
+@lending_kernel
 def end_score(words, sizes, node, most, lm, context):
     """Log probability of </s> after a closed node."""
     size = 0
@@ -103,7 +103,7 @@ def end_score(words, sizes, node, most, lm, context):
     return follow(lm[0], context, size, most, END)
 
 
-@kernel
+@lending_kernel
 def phrase_state(symbols, closing, most, row):
     """Write the boundary words of a phrase to `row`; how many there are on the left and on the right."""
     size = min(len(symbols), most)
@@ -116,7 +116,7 @@ def phrase_state(symbols, closing, most, row):
     return CLOSED if closing else size, size
 
 
-@kernel
+@lending_kernel
 def join_state(words, sizes, first, second, closing, most, row):
     """Write the boundary words of `first` followed by `second` to `row`; how many there are on each side."""
     for t in range(2 * most):
