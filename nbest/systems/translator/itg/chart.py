@@ -66,7 +66,7 @@ def decode_sentence(words, limit, options, search):
 def _empty(nodes, edges, search, context):
     """The forest of the empty string, which is what no words translate to: one edge without tails."""
     context[0] = START
-    edges.lm[0] = follow(search.lm[0], context, 1, search.order - 1, END)
+    edges.lm[0] = follow(search.lm, context, 1, search.order - 1, END)
     edges.heads[0], edges.kinds[0] = 0, GOAL
     edges.parts[0, 0], edges.parts[0, 1] = -1, 0
     return nodes, edges, np.int64(1), np.int64(1)

@@ -17,7 +17,7 @@ from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import kernel, lending_kernel
 from nbest.lm.query import START
 from nbest.systems.translator.itg.heap import first_time, node_slot, pop, push, table_for
-from nbest.systems.translator.itg.state import join_score, join_state, phrase_state, score_row
+from nbest.systems.translator.itg.state import DecoderLM, join_score, join_state, phrase_state, score_row
 
 PHRASE, MONOTONE, INVERTED, GOAL = 0, 1, 2, 3
 
@@ -25,7 +25,7 @@ PHRASE, MONOTONE, INVERTED, GOAL = 0, 1, 2, 3
 class Nodes(NamedTuple):
     """Nodes of one sentence, children first; room for more than there are."""
 
-    words: Ints  # [V, 2K] int32 boundary words, see itg_state
+    words: Ints  # [V, 2K] int32 boundary words, see state.py
     sizes: Ints  # [V, 2] int32
     kinds: Ints  # [V] int32: of its edges, where derivations are in normal form; else PHRASE
     scores: Floats  # [V] of the best derivation, without what waits
@@ -58,7 +58,7 @@ class ItgSearch(NamedTuple):
     beam: int  # nodes a span
     edges: int  # edges a span: where most candidates recombine, the beam alone would let it go on for long
     normal: bool  # derivations in normal form
-    lm: tuple  # see itg_state
+    lm: DecoderLM
     lm_weight: float
     rewrites: Floats  # [4] score of an edge of each kind, by its kind alone
 

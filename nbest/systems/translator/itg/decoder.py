@@ -25,6 +25,7 @@ from nbest.systems.translator.itg.emit import (
     emit_sentence,
 )
 from nbest.systems.translator.itg.options import SentenceOptions
+from nbest.systems.translator.itg.state import decoder_lm
 from nbest.systems.translator.phrases.table import FEATURES as PHRASE_FEATURE_NAMES
 
 FEATURES = (*PHRASE_FEATURE_NAMES, "lm", "length", "monotone", "inverted")
@@ -131,7 +132,7 @@ class ItgDecoder:
             beam=beam,
             edges=edges,
             normal=self.normal_form,
-            lm=(lm_arrays(self.lm), symbols),
+            lm=decoder_lm(lm_arrays(self.lm), symbols, self.order - 1),
             lm_weight=float(weights[LM]),
             rewrites=rewrites,
         )

@@ -19,7 +19,8 @@ def table_for(count):
 
 
 @lending_kernel
-def _mixed(value, more):
+def mixed(value, more):
+    """A hash of what `value` is the hash of and one number more."""
     value = (value ^ np.uint64(more)) * _GOLDEN
     return value ^ (value >> np.uint64(29))
 
@@ -64,7 +65,7 @@ def _before(ranks, one, other):
 def first_time(table, places, cube, row, column, candidate):
     """Whether this cell of a cube was not met before; if so it is noted as `places[candidate]`."""
     last = np.uint64(len(table) - 1)
-    slot = _mixed(_mixed(_mixed(np.uint64(0), cube), row), column) & last
+    slot = mixed(mixed(mixed(np.uint64(0), cube), row), column) & last
     while table[slot] >= 0:
         at = table[slot]
         if places[at, 0] == cube and places[at, 1] == row and places[at, 2] == column:
@@ -79,9 +80,9 @@ def first_time(table, places, cube, row, column, candidate):
 def node_slot(table, words, kinds, row, kind):
     """Where the node with these boundary words and this kind is in the table, or the free slot where it belongs."""
     last = np.uint64(len(table) - 1)
-    key = _mixed(np.uint64(0), kind)
+    key = mixed(np.uint64(0), kind)
     for word in row:
-        key = _mixed(key, word + 1)
+        key = mixed(key, word + 1)
     slot = key & last
     while table[slot] >= 0 and not _same(words[table[slot]], kinds[table[slot]], row, kind):
         slot = (slot + np.uint64(1)) & last

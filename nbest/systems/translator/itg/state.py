@@ -7,20 +7,39 @@ A node is *closed* where nothing can come before it: it has <s> on its left, not
 only.
 
 Rows of words hold symbols, first words in columns 0 to K - 1 and last words in columns K to 2K - 1, -1 where there are
-fewer; `sizes` tells how many of each, with CLOSED on the left of a closed node. `lm` is (arrays of the language model,
-[V] its number of each symbol); `context` is a place for 2K + 1 numbers.
+fewer; `sizes` tells how many of each, with CLOSED on the left of a closed node; `context` is a place for 2K + 1 numbers.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import lending_kernel
-from nbest.lm.query import END, START, word_logprob
+from nbest.lm.query import END, START, Arrays, word_logprob
+from nbest.systems.translator.itg.heap import mixed
 
 CLOSED = -1
 FLOOR = -100.0
 """The least log probability of a word: what an unknown word costs where the language model gives it probability 0."""
+_REMEMBERED = 1 << 14  # words after contexts; some 300 KB, which stays near the processor
+
+
+class DecoderLM(NamedTuple):
+    """The language model as the search of one sentence asks it: most words after most contexts are asked many times."""
+
+    arrays: Arrays
+    numbers: Ints  # [V] its number of each symbol
+    keys: Ints  # [S, K+1] int32: a word and those before it, newest first, -1 after the oldest
+    values: Floats  # [S] what it found for them
+
+
+def decoder_lm(arrays: Arrays, numbers: Ints, most: int) -> DecoderLM:
+    """Nothing is remembered yet; contexts have up to `most` words."""
+    keys = np.full((_REMEMBERED, most + 1), -1, np.int32)
+    return DecoderLM(arrays, numbers, keys, np.empty(_REMEMBERED))
 
 
 @lending_kernel
@@ -29,14 +48,13 @@ def score_row(symbols, known, most, lm, context):
 
     `known` is 1 where the context is <s>: then nothing waits; else 0.
     """
-    arrays, numbers = lm[0], lm[1]
     exact = known > 0
     complete = 0.0
     waiting = 0.0
     size = 0
     for t in range(len(symbols)):
-        word = numbers[symbols[t]]
-        value = follow(arrays, context, known + size, most, word)
+        word = lm.numbers[symbols[t]]
+        value = follow(lm, context, known + size, most, word)
         if size + known == len(context):
             for back in range(1, len(context)):
                 context[back - 1] = context[back]
@@ -51,10 +69,31 @@ def score_row(symbols, known, most, lm, context):
 
 
 @lending_kernel
-def follow(arrays, context, size, most, word):
+def follow(lm, context, size, most, word):
     """Log probability of a word after the last `most` words of `context[:size]`."""
     begin = max(size - most, 0)
-    return max(word_logprob(arrays, context[begin:size], size - begin, word), FLOOR)
+    key = mixed(np.uint64(0), word)
+    for at in range(begin, size):
+        key = mixed(key, context[at])
+    slot = key & np.uint64(len(lm.values) - 1)
+    row = lm.keys[slot]
+    if not _is_of(row, context, begin, size, most, word):
+        row[0] = word
+        for back in range(most):
+            row[1 + back] = context[size - 1 - back] if back < size - begin else -1
+        lm.values[slot] = max(word_logprob(lm.arrays, context[begin:size], size - begin, word), FLOOR)
+    return lm.values[slot]
+
+
+@lending_kernel
+def _is_of(row, context, begin, size, most, word):
+    """Whether a row of what is remembered is this word after `context[begin:size]`."""
+    if row[0] != word:
+        return False
+    for back in range(size - begin):
+        if row[1 + back] != context[size - 1 - back]:
+            return False
+    return size - begin == most or row[1 + size - begin] == -1
 
 
 @lending_kernel
@@ -63,7 +102,6 @@ def join_score(words, sizes, first, second, closing, most, lm, context):
 
     `closing`: the joint node is closed. Then all words complete, also those of `first` if it was open.
     """
-    arrays, numbers = lm[0], lm[1]
     waited = sizes[first, 0]
     complete = 0.0
     waiting = 0.0
@@ -75,12 +113,12 @@ def join_score(words, sizes, first, second, closing, most, lm, context):
         context[0] = START
         size = 1
     for t in range(sizes[first, 1]):
-        context[size] = numbers[words[first, most + t]]
+        context[size] = lm.numbers[words[first, most + t]]
         size += 1
     exact = closing or waited == CLOSED
     for t in range(sizes[second, 0]):
-        word = numbers[words[second, t]]
-        value = follow(arrays, context, size, most, word)
+        word = lm.numbers[words[second, t]]
+        value = follow(lm, context, size, most, word)
         context[size] = word
         size += 1
         if exact or waited + t >= most:
@@ -98,9 +136,9 @@ def end_score(words, sizes, node, most, lm, context):
         context[0] = START
         size = 1
     for t in range(sizes[node, 1]):
-        context[size] = lm[1][words[node, most + t]]
+        context[size] = lm.numbers[words[node, most + t]]
         size += 1
-    return follow(lm[0], context, size, most, END)
+    return follow(lm, context, size, most, END)
 
 
 @lending_kernel
