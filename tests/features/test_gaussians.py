@@ -12,7 +12,7 @@ from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.features import GaussianKernels, apply_recipes, reestimate
 from nbest.features.kernels import em
-from nbest.features.kernels.mixture import GaussianMixture
+from nbest.features.kernels.mixture import LANES, GaussianMixture, densities, neighbours, padded_rows, room_for
 from nbest.features.kernels.posteriors import kernel_posteriors, largest
 from nbest.features.kernels.reestimate import PARTS, MovingKernels, moved
 from nbest.objectives import NO_PENALTY, Likelihood
@@ -468,3 +468,66 @@ def test_bad_options_of_re_estimation():
     for parts, got in (((), "none"), (("means", "median"), "'median'")):
         with pytest.raises(ParameterError, match=f"must be some of means, variances, priors, got {got}"):
             reestimate(recipe, corpus, objective, weights, parts=parts)
+
+
+# chunks that are left out ---------------------------------------------------------------------------------------
+
+
+def active_chunks(mixture, x, cutoff=20.0):
+    """Which chunks are looked at for the first hypotheses, and the largest log density of each chunk for each."""
+    packed, room = mixture.packed(), room_for(-(-len(mixture) // LANES))
+    count = densities(padded_rows(x), 0, packed, cutoff, room)
+    logs = plain_logs(mixture, x)[:, packed.order]
+    tops = np.maximum.reduceat(logs, np.arange(0, len(mixture), LANES), axis=1)
+    return set(room.active[:count].tolist()), tops
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_chunks_that_are_too_far_are_left_out_and_no_others(seed, shared):
+    rng, size, width = np.random.default_rng(seed), 40 * LANES + 7, 5
+    variances = rng.uniform(0.005, 0.05, (1 if shared else size, width))
+    mixture = GaussianMixture(clusters(seed, size, width), variances, np.log(rng.dirichlet(np.ones(size))))
+    x = np.repeat(clusters(seed, 4, width), 4, axis=0) + rng.normal(0, 0.05, (16, width))  # as lists are: by fours
+    active, tops = active_chunks(mixture, x)
+    needed = np.flatnonzero((tops >= tops.max(axis=1, keepdims=True) - 19.99).any(axis=0))
+    assert set(needed.tolist()) <= active
+    assert len(active) < tops.shape[1]
+
+
+def test_all_chunks_are_looked_at_where_all_posteriors_are_wanted():
+    rng, size = np.random.default_rng(3), 5 * LANES
+    mixture = GaussianMixture(clusters(3, size, 3), np.full((1, 3), 0.01), np.full(size, -np.log(size)))
+    assert active_chunks(mixture, rng.normal(0, 1, (16, 3)), 1e30)[0] == set(range(5))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_posteriors_of_many_narrow_kernels_are_those_of_the_formula(seed):
+    rng, size, width = np.random.default_rng(seed), 9 * LANES + 5, 4
+    mixture = GaussianMixture(
+        clusters(seed, size, width), rng.uniform(0.01, 0.1, (size, width)), np.log(rng.dirichlet(np.ones(size)))
+    )
+    x = clusters(seed + 10, 33, width)
+    which, values, counts = largest(mixture, x, 8, 1e-6)
+    exact = plain_posteriors(mixture, x)
+    for h in range(len(x)):
+        kept = which[h, : counts[h]]
+        np.testing.assert_allclose(values[h, : counts[h]], exact[h, kept], rtol=1e-7)
+        assert np.array_equal(kept, np.argsort(-exact[h], kind="stable")[: counts[h]])
+
+
+def test_neighbours_are_an_order_of_all_in_full_chunks():
+    points = np.random.default_rng(5).normal(size=(7 * LANES + 3, 3))
+    order = neighbours(points)
+    assert np.array_equal(np.sort(order), np.arange(len(points)))
+    widths = [np.ptp(points[order[low : low + LANES]], axis=0).prod() for low in range(0, 7 * LANES, LANES)]
+    assert np.mean(widths) < 0.3 * np.ptp(points, axis=0).prod()
+    assert np.array_equal(neighbours(points[:5]), np.arange(5))
+
+
+def test_of_equal_kernels_the_first_comes_first():
+    mixture = GaussianMixture(np.zeros((3 * LANES, 2)), np.ones((1, 2)), np.full(3 * LANES, -np.log(3 * LANES)))
+    which, values, counts = largest(mixture, np.zeros((1, 2)), 4, 1e-3)
+    assert which[0].tolist() == [0, 1, 2, 3]
+    assert counts.tolist() == [4]
+    np.testing.assert_allclose(values[0], 1 / (3 * LANES), rtol=1e-6)

@@ -13,7 +13,7 @@ from nbest.base.randomness import generator
 from nbest.base.types import Floats
 from nbest.compute.executors import HeldShard, executor_of
 from nbest.features.kernels.expect import expect
-from nbest.features.kernels.mixture import LANES, ROWS, GaussianMixture, padded_rows, padded_width
+from nbest.features.kernels.mixture import LANES, ROWS, GaussianMixture, PackedMixture, padded_rows, padded_width
 from nbest.features.kernels.posteriors import on_device
 
 if TYPE_CHECKING:
@@ -138,19 +138,21 @@ def _statistics(mixture: GaussianMixture, shards: list[RowShard], threads: int |
     if (device := on_device(mixture)) is not None:
         parts = executor_of(threads).map(partial(_sums_on, device), shards)
         return sum(part[0] for part in parts), np.sum([part[1] for part in parts], axis=0)
-    found = executor_of(threads).map(partial(_sums, mixture.packed()), shards)
+    packed = mixture.packed()
+    found = executor_of(threads).map(partial(_sums, packed), shards)
     total, stats, tiles = found[0]
     for value, own_stats, own_tiles in found[1:]:
         total += value
         stats += own_stats
         tiles += own_tiles
-    stats += tiles.transpose(0, 2, 1).reshape(len(stats), -1)[:, : stats.shape[1]]
-    return total, stats[: len(mixture)]
+    by_lane = tiles.transpose(0, 2, 1).reshape(-1, tiles.shape[1])
+    stats[packed.order] += by_lane[: len(mixture), : stats.shape[1]]
+    return total, stats
 
 
-def _sums(packed: tuple[Floats, Floats], shard: RowShard) -> tuple[float, Floats, Floats]:
-    chunks, width = len(packed[0]), 1 + 2 * shard.rows.shape[1]
-    stats, tiles = np.zeros((chunks * LANES, width)), np.zeros((chunks, padded_width(width), LANES))
+def _sums(packed: PackedMixture, shard: RowShard) -> tuple[float, Floats, Floats]:
+    chunks, width = len(packed.pairs), 1 + 2 * shard.rows.shape[1]
+    stats, tiles = np.zeros((len(packed.order), width)), np.zeros((chunks, padded_width(width), LANES))
     return expect(shard.rows, 0, shard.count, packed, _CUTOFF, stats=stats, tiles=tiles), stats, tiles
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from nbest.compute.compilation import kernel
 from nbest.compute.intrinsics import fast_exp
-from nbest.features.kernels.mixture import LANES, ROWS, densities, fast, near
+from nbest.features.kernels.mixture import LANES, ROWS, densities, fast, near, room_for
 
 _OVERLAP = 0.2  # share of near kernels from which all are summed
 
@@ -20,24 +20,23 @@ _OVERLAP = 0.2  # share of near kernels from which all are summed
 def expect(rows, low, high, mixture, cutoff, stats, tiles):
     """Add the statistics of hypotheses low..high to `stats` [M, J] and `tiles` [chunks, J, lanes]; log-likelihood.
 
-    Both have sums of posterior * (1, x, x^2); their sum is what is wanted.
+    Both have sums of posterior * (1, x, x^2); their sum is what is wanted. Lanes are in the order of the mixture.
     """
-    chunks, width = len(mixture[0]), rows.shape[1]
-    out = np.empty((ROWS // 4, chunks, 4 * LANES), np.float32)
-    tops = np.empty((ROWS, chunks), np.float32)
+    chunks, width = len(mixture.pairs), rows.shape[1]
+    room = room_for(chunks)
     which, logs = np.empty(chunks * LANES, np.int64), np.empty(chunks * LANES)
     terms = np.zeros((ROWS, tiles.shape[1]), np.float32)
     tile = np.empty(tiles.shape[1] * LANES, np.float32)
     x = np.empty(width)
     total, overlap = 0.0, 0.0
     for row in range(low, high, ROWS):
-        densities(rows, row, mixture, out, tops)
+        active = densities(rows, row, mixture, cutoff, room)
         count = min(ROWS, high - row)
         found = 0
         if overlap < _OVERLAP:
             for r in range(count):
-                some = near(out, tops, r, cutoff, (which, logs))
-                top = tops[r].max()
+                some = near(room, active, r, cutoff=cutoff, order=mixture.order, found=(which, logs))
+                top = room.tops[r, :active].max()
                 mass = exponentials(logs[:some], top)
                 total += top + np.log(mass)
                 x[:] = rows[row + r]
@@ -47,13 +46,13 @@ def expect(rows, low, high, mixture, cutoff, stats, tiles):
         else:
             terms[count:] = 0.0
             for r in range(count):
-                top = tops[r].max()
-                mass, some = _all_exponentials(out[r // 4], r % 4, top, cutoff)
+                top = room.tops[r, :active].max()
+                mass, some = _all_exponentials(room.logs[r // 4, :active], r % 4, top, cutoff)
                 total += top + np.log(mass)
                 _terms(terms[r], rows[row + r], 1.0 / mass)
                 found += some
-            for c in range(chunks):
-                _add_tile(out, c, terms, tile, tiles[c])
+            for a in range(active):
+                _add_tile(room.logs, a, terms, tile, tiles[room.active[a]])
         overlap = found / (count * LANES * chunks)
     return total
 
@@ -115,7 +114,7 @@ def _terms(terms, x, share):
 
 @kernel
 def _add_tile(out, c, terms, tile, total):
-    """total[j, m] += sum over ROWS hypotheses r of terms[r, j] * out[r, m], for chunk c."""
+    """total[j, m] += sum over ROWS hypotheses r of terms[r, j] * out[r, m], for the c-th active chunk."""
     tile[:] = 0.0
     for group in range(ROWS // 4):
         for j in range(0, terms.shape[1], 4):

@@ -2,18 +2,20 @@
 
 The log density of kernel m is  c_m - sum_d (x_d s_md - t_md)^2  with s = 1 / sqrt(2 variance), t = mean * s: two
 multiply-adds a feature without the cancellation of the expanded square, in single precision. Kernels are packed in
-chunks of 64 (`LANES`), hypotheses go by 16 (`ROWS`), so a chunk is read once for 16 hypotheses and all accumulators
-stay in the first-level cache. What follows (exponentials, sums) looks only at kernels within a cutoff of the best one,
-and only into chunks whose maximum says that they have some.
+chunks of 64 neighbours (`LANES`), hypotheses go by 16 (`ROWS`), so a chunk is read once for 16 hypotheses and all
+accumulators stay in the first-level cache. A chunk whose box of means is so far from four hypotheses that none of its
+kernels can be within a cutoff of their best ones is left out. What follows (exponentials, sums) looks only at kernels
+within that cutoff, and only into chunks whose maximum says that they have some.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from nbest.base.types import Floats
+from nbest.base.types import Floats, Ints
 from nbest.compute.compilation import compiled, kernel
 from nbest.compute.intrinsics import fmax
 
@@ -39,18 +41,58 @@ class GaussianMixture:
         """[M] log prior - 1/2 sum_d log(2 pi variance)."""
         return np.asarray(self.log_priors - 0.5 * np.log(2 * np.pi * self.variances).sum(axis=1))
 
-    def packed(self) -> tuple[Floats, Floats]:
-        """Single-precision [chunks, 2 * 4 * ceil(D / 4) * LANES] s and t by feature, and [chunks, LANES] constants."""
+    def packed(self) -> PackedMixture:
+        """As the kernels here read it."""
         size, width = self.means.shape
+        inverse = np.broadcast_to(1.0 / np.sqrt(2.0 * self.variances), (size, width))
+        order = neighbours(self.means * inverse.mean(axis=0))
         chunks, padded = -(-size // LANES), padded_width(width)
-        pairs = np.zeros((chunks * LANES, padded, 2), np.float32)
-        inverse = 1.0 / np.sqrt(2.0 * self.variances)
-        pairs[:size, :width, 0] = inverse
-        pairs[:size, :width, 1] = self.means * inverse
+        s, t = np.zeros((2, chunks * LANES, padded), np.float32)
+        s[:size, :width], t[:size, :width] = inverse[order], (self.means * inverse)[order]
         constants = np.full(chunks * LANES, -np.inf, np.float32)
-        constants[:size] = self.constants()
-        packed = pairs.reshape(chunks, LANES, padded * 2).transpose(0, 2, 1)
-        return np.ascontiguousarray(packed).reshape(chunks, -1), constants.reshape(chunks, LANES)
+        constants[:size] = self.constants()[order]
+        pairs = np.stack([s, t], axis=2).reshape(chunks, LANES, padded * 2).transpose(0, 2, 1)
+        starts = np.arange(0, size, LANES)
+        means, boxes = self.means[order], np.zeros((3, padded, chunks), np.float32)
+        boxes[0, :width] = np.minimum.reduceat(means, starts, axis=0).T
+        boxes[1, :width] = np.maximum.reduceat(means, starts, axis=0).T
+        boxes[2, :width] = np.minimum.reduceat(inverse[order], starts, axis=0).T
+        return PackedMixture(
+            np.ascontiguousarray(pairs).reshape(chunks, -1),
+            constants.reshape(chunks, LANES),
+            order,
+            lows=boxes[0],
+            highs=boxes[1],
+            least=boxes[2],
+            highest=constants.reshape(chunks, LANES).max(axis=1),
+        )
+
+
+class PackedMixture(NamedTuple):
+    """A mixture in chunks of `LANES` neighbours, in single precision; lanes without a kernel have the constant -inf."""
+
+    pairs: Floats  # [chunks, 2 * 4 * ceil(D / 4) * LANES] s and t by feature
+    constants: Floats  # [chunks, LANES]
+    order: Ints  # [M] the kernel of each lane
+    lows: Floats  # [D, chunks] least and largest mean of each chunk, D padded
+    highs: Floats
+    least: Floats  # [D, chunks] the smallest s of each chunk
+    highest: Floats  # [chunks] the largest constant of each chunk
+
+
+def neighbours(points: Floats) -> Ints:
+    """An order of points [M, D] in which each `LANES` are near each other: halved where they are widest, and again."""
+    order, left = [np.zeros(0, np.int64)], [np.arange(len(points))]
+    while left:
+        some = left.pop()
+        if len(some) <= LANES:
+            order.append(some)
+            continue
+        half = (len(some) // 2 + LANES - 1) // LANES * LANES
+        own = points[some]
+        split = np.argsort(own[:, np.ptp(own, axis=0).argmax()], kind="stable")
+        left += [some[split[half:]], some[split[:half]]]
+    return np.concatenate(order)
 
 
 def padded_width(width: int) -> int:
@@ -98,37 +140,113 @@ def _maximum(values):
     return top
 
 
-@kernel
-def densities(x, row, mixture, out, tops):
-    """Log densities of ROWS hypotheses from `row` under all kernels, and their maxima by chunk.
+class Room(NamedTuple):
+    """What is found of `ROWS` hypotheses; a active chunks, in the order of the mixture."""
 
-    out[r // 4, c, r % 4 * LANES + lane] and tops[r, c], for hypothesis row + r and chunk c.
-    """
-    packed, constants = mixture
-    width = x.shape[1]
-    for c in range(len(packed)):
-        for group in range(ROWS // 4):
-            four = out[group, c]
-            for r in range(4):
-                four[r * LANES : (r + 1) * LANES] = constants[c]
-            for d in range(0, width, 4):
-                pairs = packed[c, 2 * LANES * d : 2 * LANES * (d + 4)]
-                _subtract_squares(four, pairs, x, row + 4 * group, d)
-            for r in range(4):
-                tops[4 * group + r, c] = _maximum(four[r * LANES : (r + 1) * LANES])
+    active: Ints  # [chunks] number of the a-th active chunk
+    logs: Floats  # [ROWS // 4, chunks, 4 * LANES] log densities of hypothesis r under it at r // 4, a, r % 4 * LANES
+    tops: Floats  # [ROWS, chunks] and their maxima; -inf where they are surely below the cutoff
+    bounds: Floats  # [chunks] no log density of four hypotheses is above it
+    wanted: Ints  # [chunks] which fours of hypotheses want it, as bits
 
 
 @kernel
-def near(out, tops, r, cutoff, room):
+def room_for(chunks):
+    """Room that is used again and again."""
+    return Room(
+        np.empty(chunks, np.int64),
+        np.empty((ROWS // 4, chunks, 4 * LANES), np.float32),
+        np.empty((ROWS, chunks), np.float32),
+        np.empty(chunks, np.float32),
+        np.empty(chunks, np.uint8),
+    )
+
+
+@kernel
+def densities(x, row, mixture, cutoff, room):
+    """Log densities of ROWS hypotheses from `row` under the kernels of all chunks that have some within the cutoff of
+    a hypothesis' best one; how many active chunks."""
+    chunks = len(mixture.pairs)
+    room.wanted[:] = 0
+    for group in range(ROWS // 4):
+        first = row + 4 * group
+        _bound(x[first : first + 4], mixture, room.bounds)
+        least = _least(x, first, mixture, room) - cutoff
+        for c in range(chunks):
+            if room.bounds[c] >= least:
+                room.wanted[c] |= 1 << group
+    count = 0
+    for c in range(chunks):
+        if room.wanted[c]:
+            room.active[count] = c
+            for group in range(ROWS // 4):
+                _fill(x, row, mixture, group=group, a=count, room=room)
+            count += 1
+    return count
+
+
+@kernel
+def _least(x, row, mixture, room):
+    """No best log density of four hypotheses from `row` is below it; found in the chunk of the highest bound."""
+    four, least = room.logs[0, 0], np.inf
+    best = np.argmax(room.bounds)
+    _four_rows(x, row, mixture, best, four)
+    for r in range(4):
+        least = min(least, np.float64(_maximum(four[r * LANES : (r + 1) * LANES])))
+    room.bounds[best] = np.inf  # it has a kernel that is wanted, whatever its bound was rounded to
+    return least
+
+
+@fast
+def _bound(four, mixture, bounds):
+    """No kernel of a chunk has a log density above its bound for any of four hypotheses."""
+    bounds[:] = 0.0
+    for d in range(four.shape[1]):
+        low = min(four[0, d], four[1, d], four[2, d], four[3, d])
+        high = max(four[0, d], four[1, d], four[2, d], four[3, d])
+        lows, highs, least = mixture.lows[d], mixture.highs[d], mixture.least[d]
+        for c in range(len(bounds)):
+            z = fmax(fmax(lows[c] - high, low - highs[c]), np.float32(0.0)) * least[c]
+            bounds[c] -= z * z
+    for c in range(len(bounds)):
+        bounds[c] += mixture.highest[c]
+
+
+@kernel
+def _four_rows(x, row, mixture, c, four):
+    """Log densities of four hypotheses from `row` under the kernels of a chunk."""
+    for r in range(4):
+        four[r * LANES : (r + 1) * LANES] = mixture.constants[c]
+    for d in range(0, x.shape[1], 4):
+        _subtract_squares(four, mixture.pairs[c, 2 * LANES * d : 2 * LANES * (d + 4)], x, row, d)
+
+
+@kernel
+def _fill(x, row, mixture, group, a, room):
+    """Densities and maxima of the a-th active chunk for a group of four hypotheses; -inf where it wants none."""
+    four = room.logs[group, a]
+    c = room.active[a]
+    if room.wanted[c] >> group & 1:
+        _four_rows(x, row + 4 * group, mixture, c, four)
+    else:
+        four[:] = -np.inf
+    for r in range(4):
+        room.tops[4 * group + r, a] = _maximum(four[r * LANES : (r + 1) * LANES])
+
+
+@kernel
+def near(room, count, r, cutoff, order, found):
     """Fill in the kernels within `cutoff` of the best one of hypothesis r and their log densities; how many."""
-    which, logs = room
-    least = _maximum(tops[r]) - cutoff
-    found = 0
-    for c in range(tops.shape[1]):
-        if tops[r, c] >= least:
-            values = out[r // 4, c, (r % 4) * LANES : (r % 4 + 1) * LANES]
+    which, logs = found
+    least = _maximum(room.tops[r, :count]) - cutoff
+    size = 0
+    for a in range(count):
+        if room.tops[r, a] >= least:
+            values = room.logs[r // 4, a, (r % 4) * LANES : (r % 4 + 1) * LANES]
             for m in range(LANES):
-                which[found] = c * LANES + m
-                logs[found] = values[m]
-                found += values[m] >= least
-    return found
+                which[size] = room.active[a] * LANES + m
+                logs[size] = values[m]
+                size += values[m] >= least
+    for k in range(size):
+        which[k] = order[which[k]]
+    return size

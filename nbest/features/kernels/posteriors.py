@@ -15,7 +15,17 @@ from nbest.compute.intrinsics import fast_exp
 from nbest.compute.parallel import each
 from nbest.compute.segments import offsets_of
 from nbest.features.kernels.expect import exponentials
-from nbest.features.kernels.mixture import LANES, ROWS, GaussianMixture, densities, fast, near, padded_rows
+from nbest.features.kernels.mixture import (
+    LANES,
+    ROWS,
+    GaussianMixture,
+    PackedMixture,
+    densities,
+    fast,
+    near,
+    padded_rows,
+    room_for,
+)
 from nbest.objectives.backends import current_backend
 
 if TYPE_CHECKING:
@@ -99,7 +109,7 @@ def largest(
 
 
 def _of_shard(
-    packed: tuple[Floats, Floats],
+    packed: PackedMixture,
     exact: tuple[Floats, Floats, Floats],
     top: int,
     tolerance: float,
@@ -170,12 +180,17 @@ def _distance(x, mean, inverse):
 
 
 @kernel
+def _before(log, kernel_, other_log, other):
+    return log > other_log or (log == other_log and kernel_ < other)
+
+
+@kernel
 def _insert(which, logs, kernel_, log):
     """Put a kernel in its place among the most likely, if it is one of them."""
     k = len(logs) - 1
-    if log <= logs[k]:
+    if not _before(log, kernel_, logs[k], which[k]):
         return
-    while k > 0 and logs[k - 1] < log:
+    while k > 0 and _before(log, kernel_, logs[k - 1], which[k - 1]):
         logs[k], which[k] = logs[k - 1], which[k - 1]
         k -= 1
     logs[k], which[k] = log, kernel_
@@ -196,23 +211,22 @@ def _largest(low, high, hypotheses, mixture, exact, cutoff, tolerance, out):
     """Fill `out` for hypotheses low:high, which come padded and as they are; so does the mixture."""
     rows, x = hypotheses
     which, values, counts = out
-    chunks = len(mixture[0])
-    dense = np.empty((ROWS // 4, chunks, 4 * LANES), np.float32)
-    tops = np.empty((ROWS, chunks), np.float32)
+    chunks = len(mixture.pairs)
+    room = room_for(chunks)
     some, logs = np.empty(chunks * LANES, np.int64), np.empty(chunks * LANES)
     best, best_logs = np.empty(values.shape[1], np.int64), np.empty(values.shape[1])
     for row in range(low, high, ROWS):
-        densities(rows, row, mixture, dense, tops)
+        active = densities(rows, row, mixture, cutoff, room)
         for r in range(min(ROWS, high - row)):
             h = row + r
-            found = near(dense, tops, r, cutoff, (some, logs))
-            all_exact = tolerance == 0.0 or found <= _FEW or abs(tops[r].max()) > _FAR
+            found = near(room, active, r, cutoff=cutoff, order=mixture.order, found=(some, logs))
+            all_exact = tolerance == 0.0 or found <= _FEW or abs(room.tops[r, :active].max()) > _FAR
             if all_exact:
                 _refine(some[:found], logs[:found], x[h], exact)
             best[:], best_logs[:] = 0, -np.inf
             last = len(best) - 1
             for k in range(found):
-                if logs[k] > best_logs[last]:  # asked here too: most are not, and a call costs more than the question
+                if logs[k] >= best_logs[last]:  # asked here too: most are not, and a call costs more than the question
                     _insert(best, best_logs, some[k], logs[k])
             top = best_logs[0]
             mass = exponentials(logs[:found], top)

@@ -99,14 +99,16 @@ def fill_span(span, closed, cubes, starts, counts, options, search, nodes, edges
         made=made, met=met, most=most, limit=limit,
     )  # fmt: skip
     first = starts[span]
-    _sort(first, made, search, nodes, counts[span], np.empty(made - first, np.int32), np.empty(made - first))
+    total = made - first
+    _sort(first, made, search, nodes, counts[span], heap=np.empty(total, np.int32), ranks=np.empty(total))
     return made, met
 
 
 @lending_kernel
 def _taken(
-    span, closed, cubes, starts, counts, options, search, nodes, edges, heap, context, row, known, made, met, most, limit
-):
+    span, closed, cubes, starts, counts, options, search, nodes, edges, heap, context, row, known, made, met,
+    most, limit,
+):  # fmt: skip
     """Take candidates, best first, until there are `most` new nodes or `limit` new edges; how many there are then."""
     size, seen = _start(span, closed, cubes, starts, options, search=search, nodes=nodes, heap=heap, context=context)
     starts[span] = made

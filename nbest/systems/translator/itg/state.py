@@ -7,7 +7,7 @@ A node is *closed* where nothing can come before it: it has <s> on its left, not
 only.
 
 Rows of words hold symbols, first words in columns 0 to K - 1 and last words in columns K to 2K - 1, -1 where there are
-fewer; `sizes` tells how many of each, with CLOSED on the left of a closed node; `context` is a place for 2K + 1 numbers.
+fewer; `sizes` tells how many of each, with CLOSED on the left of a closed node; `context` has room for 2K + 1 numbers.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def follow(lm, context, size, most, word):
         key = mixed(key, context[at])
     slot = key & np.uint64(len(lm.values) - 1)
     row = lm.keys[slot]
-    if not _is_of(row, context, begin, size, most, word):
+    if not _is_of(row, context, begin, size=size, most=most, word=word):
         row[0] = word
         for back in range(most):
             row[1 + back] = context[size - 1 - back] if back < size - begin else -1
