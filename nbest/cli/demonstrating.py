@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+from pathlib import Path
+
 import numpy as np
 
 from nbest.cli.beside import compile_methods
@@ -48,7 +53,14 @@ def run(call: Demo) -> None:
         _report(found, {"dev": tune, "held-out": heldout, "test": test}, output)
         console.say(f"wrote {output}: open it in a browser to look at all this")
     if not call.as_json:
-        put("\nNow with your own lists: nbest inspect, nbest tune, nbest rerank (each has --help with examples).")
+        put(f"\nNow with your own lists: {_command()} inspect, tune, rerank (each has --help with examples).")
+
+
+def _command() -> str:
+    """How this program was started; a program that is not on the path is named with its folder."""
+    begun = Path(sys.argv[0])
+    is_command = begun.name == "nbest" and not shutil.which("nbest")
+    return os.path.relpath(begun) if is_command else "nbest"
 
 
 def _lists(name: str, call: Demo) -> NBest:

@@ -27,6 +27,8 @@ METHODS = {
     "cobp": "CoBP from 0",
 }
 """Steps of a pair, and their names in tables."""
+BESIDE = ("mert-zero", "cobleu-ascent", "mert-cobleu-ascent", "cobp")
+"""Rows beside those of the paper's tables."""
 DRAWS = (1, 2, 3)
 DRAWN = ("default", "mert-lists", "cobleu", "mert-cobleu", "cobleu-annealed")
 """Methods that are tuned on further draws of sentences, too."""
