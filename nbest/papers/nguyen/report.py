@@ -15,6 +15,7 @@ from nbest.papers.run import Run
 from nbest.report import Cell, Column, Figure
 from nbest.report.axes import geometric
 from nbest.report.charts import LineChart, Series
+from nbest.report.page import probability
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS
 from nbest.studies.bins import BinWeights
@@ -32,8 +33,8 @@ PAPER_TABLE: tuple[tuple[Cell, ...], ...] = (
 """Table 1 of the paper: BLEU of train, dev and eval; N/A there is None here."""
 _COLUMNS = {
     "variance": Column("variance", "g"),
-    "wilcoxon": Column("Wilcoxon p", ".4f"),
-    "permutation": Column("permutation p", ".4f"),
+    "wilcoxon": Column("Wilcoxon p", probability),
+    "permutation": Column("permutation p", probability),
 }
 _NOTES = (
     "Prior: the variance that is best on the held-out lists; BLEU of tokens. p: against the baseline without a prior, "

@@ -10,6 +10,7 @@ from nbest.papers.pauls.tuning import COMPARED, LONGEST, TRAINING
 from nbest.papers.report import PaperTable, Report, mean_and_deviation
 from nbest.papers.run import Run
 from nbest.report import Cell, Column, Figure
+from nbest.report.page import probability
 from nbest.studies.consensus import Consensus
 from nbest.studies.path import Path
 
@@ -34,7 +35,7 @@ DRAWN = ("default", "mert-lists", "cobleu", "mert-cobleu", "cobleu-annealed")
 """Methods that are tuned on further draws of sentences, too."""
 PATHS = {"lbfgs": "path", "adaptive": "path-ascent"}
 """Figure 6 by the optimiser of CoBLEU."""
-_FORMS = (Column("brevity", ".3f"), Column("p", ".3f"), Column("gamma", "g"))
+_FORMS = (Column("brevity", ".3f"), Column("p", probability), Column("gamma", "g"))
 _COLUMNS = ("method", "tune", "test", "test - tune", *_FORMS)
 _PAPER_COLUMNS = {
     "consensus": ("method", "tune", "test", "test - tune", "brevity"),
@@ -100,7 +101,12 @@ def _sharpness(run: Run, pair: str) -> PaperTable:
     columns: list[Column | str] = ["method"]
     for rule in SHARPNESS:
         short = {"consensus": "1 % rule", "consensus-one": "1", "consensus-fine": "best"}[rule]
-        columns += [Column(f"gamma, {short}", "g"), f"tune, {short}", f"test, {short}", Column(f"p, {short}", ".3f")]
+        columns += [
+            Column(f"gamma, {short}", "g"),
+            f"tune, {short}",
+            f"test, {short}",
+            Column(f"p, {short}", probability),
+        ]
     rows: list[list[Cell]] = []
     for method, name in METHODS.items():
         found, cells = run.result(f"{pair}-{method}"), list[Cell]()

@@ -11,9 +11,10 @@ from nbest.papers.yuan.lists import GOLD, NEWS, sizes_of
 from nbest.papers.yuan.text import LATER
 from nbest.papers.yuan.train import ADAPTING, METHODS
 from nbest.report import Cell, Column
+from nbest.report.page import probability
 
 Found = Mapping[str, Any]
-_P = Column("p", ".4f")
+_P = Column("p", probability)
 
 _TABLE_1 = (
     ("MLE", 3.73, None), ("MSR", 2.95, 20.9), ("MSR-II", 2.95, 20.9), ("Boosting", 3.06, 18.0),

@@ -7,8 +7,9 @@ from nbest.papers.run import Run
 from nbest.papers.yuan.isolate import METHODS, ROWS
 from nbest.papers.yuan.tables import below
 from nbest.report import Cell, Column
+from nbest.report.page import probability
 
-_P = Column("p", ".4f")
+_P = Column("p", probability)
 _COUNT = ",.0f"
 
 
