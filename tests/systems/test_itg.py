@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from nbest.corpus import Forests
 from nbest.forests.kbest import kbest
 from nbest.forests.ngrams.annotation import annotate
 from nbest.lm.model import LanguageModel
+from nbest.lm.query import START, lm_arrays, word_logprob
+from nbest.systems.translator.itg import state
 from nbest.systems.translator.itg.decoder import FEATURES, ItgDecoder
 from nbest.systems.translator.itg.options import SentenceOptions
-from nbest.systems.translator.itg.state import FLOOR
+from nbest.systems.translator.itg.state import FLOOR, decoder_lm, follow
 from tests.systems.itg_brute import (
     Tree,
     features_of,
@@ -128,3 +131,23 @@ def test_unknown_words_cost_the_floor_where_the_model_has_no_probability_for_the
     sentence = SentenceOptions.of(1, [(0, 1, [3], [0.0] * 5)])
     ((_, features),) = read_out(_forest((sentence, lm)))
     assert features[FEATURES.index("lm")] == pytest.approx(FLOOR + text_logprob(lm, []), abs=1e-4)
+
+
+def test_what_the_language_model_said_is_remembered_and_nothing_else_is_said(
+    case: tuple[SentenceOptions, LanguageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every word after every context of up to three, in a drawn order and with few places, which are shared."""
+    lm = case[1]
+    monkeypatch.setattr(state, "_REMEMBERED", 8)
+    numbers = np.arange(len(lm.vocabulary))
+    remembering = decoder_lm(lm_arrays(lm), numbers, 3)
+    words = [START, *numbers[-3:].tolist()]
+    asked = [(*before, word) for size in range(4) for before in product(words, repeat=size) for word in words[1:]]
+    order = np.random.default_rng(1).permutation(np.repeat(np.arange(len(asked)), 2))
+    for at in order.tolist():
+        *before, word = asked[at]
+        context = np.array([*words[-1:] * (len(before) == 3), *before], np.int32)  # what is further back does not count
+        found = follow(remembering, context, len(context), 3, word)
+        exact = word_logprob(lm_arrays(lm), np.array(before, np.int32), len(before), word)
+        assert found == max(exact, FLOOR)
+    assert (remembering.keys[:, 0] >= 0).all()
