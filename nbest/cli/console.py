@@ -162,6 +162,11 @@ def say_compiling(*, quiet: bool) -> None:
         print(f"compiling kernels, {_how_often()} ...", file=sys.stderr, flush=True)
 
 
+def has_compiled() -> bool:
+    """Whether that was said, so that seconds have compilation in them."""
+    return say_compiling.cache_info().currsize > 0
+
+
 def _how_often() -> str:
     from nbest.compute import compilation
 

@@ -11,7 +11,7 @@ from typing import Any
 from nbest.base.errors import CapabilityError, ParameterError, look_up
 from nbest.cli.adding import show_added
 from nbest.cli.calibrating import after_tuning, check_calibrating
-from nbest.cli.console import Console, print_json
+from nbest.cli.console import Console, has_compiled, print_json
 from nbest.cli.deciding import say_alone
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.loading import (
@@ -205,6 +205,7 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console, *, high
     console.say(
         f"{summary['segments']} segments, {summary[what]} {what}, {summary['features']} features; "
         f"read in {summary['seconds']['read']:.1f} s, tuned in {summary['seconds']['train']:.1f} s"
+        f"{', compiling included' if has_compiled() else ''}"
     )
     if summary["empty"]:
         console.warn(f"{summary['empty']} segments have nothing to choose from; they are left out of these scores")

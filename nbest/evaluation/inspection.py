@@ -151,11 +151,11 @@ def _list_findings(seen: Seen, *, by_line: bool) -> list[str]:
 
 def _feature_findings(part: NBest, names: tuple[str, ...], scale: Floats) -> list[str]:
     """Features that cannot matter; and, in a part of the lists, such that are mixtures of others."""
-    found = [
-        f"feature {n!r} never differs within a list: it cannot matter"
-        for n, s in zip(names, scale, strict=True)
-        if s == 0
-    ]
+    found, flat = [], [repr(name) for name, size in zip(names, scale, strict=True) if size == 0]
+    if len(flat) == 1:
+        found.append(f"feature {flat[0]} never differs within a list: it cannot matter")
+    elif flat:
+        found.append(f"features {', '.join(flat)} never differ within a list: they cannot matter")
     useful = np.flatnonzero(scale > 0)
     if part.hypotheses <= len(useful) + len(part):
         return found
