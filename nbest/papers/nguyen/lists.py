@@ -60,7 +60,7 @@ class NguyenSizes:
         40_000,
     )  # lists of the learning curve, where there are so many
     curve_kernels: tuple[int, ...] = (1024, 16_384, 65_536)
-    curve_pool: int = 4_000_000
+    curve_pool: int = 1_000_000
     widths: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)  # of perceptron kernels
     variances: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0, 1e4)
     iterations: int = 50
