@@ -162,9 +162,6 @@ def _offer(lists: NBest, kind: str) -> _Offer | Tried:
         wide = apply_recipes(lists, fit_recipes(lists, [want]))
     except CapabilityError as error:
         return Tried(kind, why=str(error))
-    replaced = next((name for name in own if not np.array_equal(lists.column(name), wide.column(name))), None)
-    if replaced is not None:
-        return Tried(kind, why=f"the lists have another {replaced!r} already")
     columns = _measured(wide, [name for name in wide.feature_names if name not in own])
     if not columns.shape[1]:
         return Tried(kind, why="it adds nothing new that differs within lists")
