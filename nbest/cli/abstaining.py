@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +13,6 @@ from nbest.decisions.choose import calibration_for
 from nbest.model.abstention import DELTA, Abstention, abstain_below, by_coverage, by_risk
 from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
-
-_HOW = "nbest calibrate HELDOUT --model MODEL{} --metric METRIC -o OUT learns it from held-out lists"
 
 
 def abstention_of(
@@ -27,12 +26,12 @@ def abstention_of(
     if call.delta is not None and call.risk is None:
         raise ParameterError("--delta is how often the bound of --risk may fail; give --risk, too")
     if said or call.as_json:
-        _say_uncalibrated(model, decision, console)
+        _say_uncalibrated(call, model, decision, console)
     if call.abstain_below is not None:
         return abstain_below(call.abstain_below)
     if not said:
         return None
-    known = _known(model, decision, said[0])
+    known = _known(call, model, decision, said[0])
     if known.order <= 0.5:
         console.warn("wrong choices were as sure as right ones on held-out segments: this confidence tells nothing")
     if call.coverage is not None:
@@ -44,25 +43,32 @@ def abstention_of(
     return found
 
 
-def _known(model: LogLinear | None, decision: Mapping[str, Any], option: str) -> Confidence:
+def _how(call: Rerank, more: str = "") -> str:
+    """The command by which confidence is learned."""
+    model = "" if call.model is None and call.weights is None else " --model MODEL"
+    answer = "" if call.answer is None else f" --answer {shlex.quote(call.answer)}"
+    return f"nbest calibrate HELDOUT{model}{more} --metric METRIC{answer} -o OUT learns it from held-out lists"
+
+
+def _known(call: Rerank, model: LogLinear | None, decision: Mapping[str, Any], option: str) -> Confidence:
     known = None if model is None else model.calibration
     if known is None:
         raise CapabilityError(
-            f"{option} needs a model that knows how sure its choices are, and this does not; {_HOW.format('')}"
+            f"{option} needs a model that knows how sure its choices are, and this does not; {_how(call)}"
         )
     if calibration_for(model, decision, known.answer) is None:
         raise CapabilityError(
             f"{option} needs a model that knows how sure choices by this decision are; it knows of "
-            f"{_words(known.decision)}, not of {_words(decision)}; {_HOW.format(' --decision DECISION')}"
+            f"{_words(known.decision)}, not of {_words(decision)}; {_how(call, ' --decision DECISION')}"
         )
     return known
 
 
-def _say_uncalibrated(model: LogLinear | None, decision: Mapping[str, Any], console: Console) -> None:
+def _say_uncalibrated(call: Rerank, model: LogLinear | None, decision: Mapping[str, Any], console: Console) -> None:
     known = None if model is None else model.calibration
     if known is None or calibration_for(model, decision, known.answer) is None:
         by = "" if known is None else f" by {_words(decision)}"
-        console.say(f"the confidence of choices{by} is a share of votes or weight, not calibrated; {_HOW.format('')}")
+        console.say(f"the confidence of choices{by} is a share of votes or weight, not calibrated; {_how(call)}")
 
 
 def need_calibrated(call: Rerank, calibrated: bool) -> None:

@@ -159,7 +159,7 @@ def _announce_compilation() -> None:
 def say_compiling(*, quiet: bool) -> None:
     """Say once that kernels are compiled."""
     if not quiet:
-        print(f"compiling kernels, {_how_often()} ...", file=sys.stderr, flush=True)
+        print(f"compiling kernels of this command, {_how_often()} ...", file=sys.stderr, flush=True)
 
 
 def has_compiled() -> bool:
@@ -171,7 +171,7 @@ def _how_often() -> str:
     from nbest.compute import compilation
 
     if compilation.kept:
-        return "once for this installation (nbest warmup does it ahead)"
+        return "once for this installation (nbest warmup compiles all ahead)"
     return "in every run: no folder can be written to keep them; let NUMBA_CACHE_DIR name one"
 
 

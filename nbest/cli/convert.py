@@ -24,6 +24,8 @@ class Convert(c.ReaderOption, c.Quiet):
 
       nbest convert dev.jsonl dev.nbest --top 50 --dedupe
 
+      nbest convert dev.nbest dev.jsonl --drop words,noise
+
       nbest convert all.jsonl dev.jsonl --split 0.5 --rest test.jsonl   (at random; whole documents, where it has any)
 
       nbest convert lattices/ dev.forests.jsonl.gz --prune 1e-4 --model model.json
@@ -40,6 +42,7 @@ class Convert(c.ReaderOption, c.Quiet):
     refs: list[str] | None = parameter(None, c.REFS, flags=("--refs", "-r"))
     dedupe: bool = parameter(False, "Drop repeated texts of a list.")
     top: int | None = parameter(None, "Keep only the first hypotheses of each list; of forests: their best.", least=1)
+    drop: str | None = parameter(None, "Leave these features out: NAME,NAME.")
     split: float | None = parameter(
         None, "Write only this share of the segments, drawn at random; groups are not parted.", least=0.0, most=1.0
     )

@@ -15,6 +15,7 @@ from nbest.cli.loading import Source, files_of_options, over_blocks, reader_opti
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune, split
 from nbest.corpus.operations import join
+from nbest.features.wanted import columns
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.forests.pruning import prune as prune_forests
@@ -61,7 +62,7 @@ class _Conversion:
 
     def forests(self, forests: Forests) -> str:
         """Forests pruned, or their best strings as lists."""
-        call = self.call
+        call, forests = self.call, columns(forests, drop=self.call.drop)
         if call.rest is not None:
             raise CapabilityError("--split is for lists, and these are forests; read lists out of them first (--top)")
         if call.model is not None and call.prune is None and call.top is None:
@@ -99,6 +100,7 @@ def put_lists(blocks: Iterable[NBest], target: str, wanted: str | None) -> str:
 
 
 def _trimmed(lists: NBest, call: Convert) -> NBest:
+    lists = columns(lists, drop=call.drop)
     lists = dedupe(lists) if call.dedupe else lists
     return lists if call.top is None else prune(lists, call.top)
 

@@ -98,7 +98,7 @@ class _Reranking:
     def say_unused(self, corpus: Corpus) -> None:
         """Features that do not count."""
         unused = [name for name in corpus.feature_names if name not in self.model.weights]
-        if unused and self.call.model is not None:
+        if unused and self.call.model is not None and self.model.weights:  # a vote may have none
             self.console.say(f"{self.call.test[0]}: the model has no weight for {listed(unused)}; not used")
 
     def chosen(self, corpus: Corpus) -> Choice:

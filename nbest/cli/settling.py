@@ -9,7 +9,7 @@ from nbest.base.errors import ParameterError, look_up
 from nbest.cli.tune import Tune
 from nbest.decisions import DECISIONS
 from nbest.decisions.confidence import NO_MODEL
-from nbest.model.settled import Settled, TriedDecision
+from nbest.model.settled import Settled
 from nbest.report.page import probability, telling
 from nbest.trainers.deciding import AUTO
 
@@ -39,13 +39,13 @@ def words(known: Settled, decision: Mapping[str, Any]) -> str:
     how = f"{'across' if known.how.endswith('folds') else 'on'} {known.how}, {known.segments} segments"
     taken = decision.get("kind", "1best"), decision.get("gamma")
     own = next((each for each in others if (each.kind, each.gamma) == taken), None)
+    rest = [f"{each.words} {each.score:{form}}{_sure(each.gamma, each.p)}" for each in others if each != own]
     if own is None:
-        rest = ", ".join(f"{each.words} {each.score:{form}} ({_sure(each)})" for each in others)
-        return f"decision: {first.words}, {first.score:{form}} {how}; not surely better: {rest}"
-    rest = " and ".join(f"{each.score:{form}} of {each.words}" for each in known.tried if each != own)
-    return f"decision: {own.words}, {own.score:{form}} {how}, against {rest} ({_sure(own)})"
+        return f"decision: {first.words}, {first.score:{form}} {how}; not surely better: {', '.join(rest)}"
+    better = f"better than {first.score:{form}} of {first.words}{_sure(None, own.p)}"
+    return "; ".join([f"decision: {own.words}{_sure(own.gamma, None)}, {own.score:{form}} {how}, {better}", *rest])
 
 
-def _sure(tried: TriedDecision) -> str:
-    gamma = [f"gamma {tried.gamma:g}"] if tried.gamma else []
-    return ", ".join([*gamma, *([] if tried.p is None else [f"p {probability(tried.p)}"])])
+def _sure(gamma: float | None, p: float | None) -> str:
+    said = [*([f"gamma {gamma:g}"] if gamma else []), *([] if p is None else [f"p {probability(p)}"])]
+    return f" ({', '.join(said)})" if said else ""

@@ -165,6 +165,7 @@ def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> No
         if model.features:  # of the method itself, lowdim's
             raise CapabilityError(f"{output}: a Moses weight file cannot hold features that a model adds; use .json")
         write_moses_weights(output, model.weights)
+        console.say(f"{output} holds weights alone: choices by it are 1-best; a .json model may decide better")
     else:
         model.save(output)
 

@@ -94,7 +94,7 @@ def say_worth(summary: Mapping[str, Any], model: LogLinear, console: Console, *,
     if gain < 0 if higher_is_better else gain > 0:
         form = telling((summary["dev"], summary["first"]))
         console.warn(
-            f"tuning ended below the first hypotheses of the lists it was tuned on: {summary['dev']:{form}} against "
+            f"tuning ended worse than the first hypotheses of the lists it was tuned on: {summary['dev']:{form}} against "
             f"{summary['first']:{form}}"
         )
     if known is None:

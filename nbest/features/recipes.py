@@ -26,8 +26,8 @@ def with_made(corpus: NBest, names: Sequence[str], columns: Floats, kind: str) -
     for name, made in zip(names, columns.reshape(corpus.hypotheses, len(names)).T, strict=True):
         if name in corpus.feature_names and not np.allclose(corpus.column(name), made, rtol=1e-4, atol=1e-6):
             raise CapabilityError(
-                f"the feature {kind!r} makes a column {name!r}, and the lists have another of that name; leave "
-                f"{kind!r} out, or rename that column"
+                f"the feature {kind!r} makes a column {name!r}, and the lists have another of that name; leave out "
+                f"{kind!r} or that column (nbest convert --drop {name})"
             )
     return corpus.without_features(names).with_features(names, columns)
 

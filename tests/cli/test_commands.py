@@ -97,7 +97,9 @@ def test_fitted_features_are_kept_with_their_arrays(run: Run, folder: Path) -> N
 
 
 def test_moses_weight_files_in_and_out(run: Run, folder: Path) -> None:
-    assert run(*TUNE, "--method", "likelihood", "-o", "weights.ini").code == 0
+    ran = run(*TUNE, "--method", "likelihood", "-o", "weights.ini")
+    assert ran.code == 0
+    assert "weights.ini holds weights alone: choices by it are 1-best" in ran.err
     assert (folder / "weights.ini").read_text().startswith("[weight]\n")
     ran = run("rerank", "test.nbest", "--model", "weights.ini")
     assert len(ran.out.splitlines()) == 60
@@ -153,12 +155,21 @@ def test_the_first_hypotheses_need_no_model(run: Run, folder: Path) -> None:
     assert run("rerank", "test.nbest", "--decision", "first").out == (folder / "first.txt").read_text()
 
 
-def test_an_added_feature_takes_the_place_of_one_of_its_name(run: Run, folder: Path) -> None:
+def test_an_added_feature_takes_the_place_of_none(run: Run, folder: Path) -> None:
+    assert run(*TUNE, "--add", "length", "-o", "m.json").code == 0
     for name in ("dev", "test"):
         text = (folder / f"{name}.nbest").read_text()
         (folder / f"{name}.nbest").write_text(text.replace("noise=", "words="))
+    for ran in (run(*TUNE, "--add", "length", "-o", "m.json"), run("rerank", "test.nbest", "--model", "m.json")):
+        assert ran.code == 2
+        assert "leave out 'length' or that column (nbest convert --drop words)" in ran.err
+    for name in ("dev", "test"):
+        assert run("convert", f"{name}.nbest", f"less-{name}.nbest", "--drop", "words").code == 0
+        (folder / f"less-{name}.nbest").rename(folder / f"{name}.nbest")
     assert run(*TUNE, "--add", "length", "-o", "m.json").code == 0
     assert run("rerank", "test.nbest", "--model", "m.json").code == 0
+    ran = run("convert", "test.nbest", "x.jsonl", "--drop", "nothing")
+    assert (ran.code, "nothing" in ran.err) == (2, True)
 
 
 def test_an_output_that_cannot_be_is_noticed_before_the_work(run: Run) -> None:

@@ -55,6 +55,18 @@ def test_json_tells_confidence_and_whether_it_is_calibrated(capsys: pytest.Captu
 
 
 @pytest.mark.usefixtures("folder")
+def test_what_calibrates_a_vote_without_a_model_is_told_as_it_can_be_run(capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = rows(capsys, "--decision", "vote", "--answer", "last-number")
+    hint = "nbest calibrate HELDOUT --metric METRIC --answer last-number -o OUT learns it"
+    assert hint in err
+    command = hint.removesuffix(" learns it").replace("HELDOUT", "heldout.jsonl").replace("METRIC", "external")
+    assert main(command.replace("OUT", "votes.json").split()[1:]) == 0
+    capsys.readouterr()
+    _, err = rows(capsys, "--model", "votes.json", "--answer", "last-number")
+    assert "no weight for" not in err  # a vote needs none
+
+
+@pytest.mark.usefixtures("folder")
 def test_abstaining_by_coverage_and_risk(capsys: pytest.CaptureFixture[str]) -> None:
     found, err = rows(capsys, "--model", "calibrated.json", "--coverage", "0.5")
     assert "50.0 % of the 300 held-out segments" in err

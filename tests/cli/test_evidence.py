@@ -119,7 +119,7 @@ def test_tuning_that_hurt_is_warned_of(run: Run, folder: Path, options: tuple[st
     assert "warning: tuning hurt: 0." in ran.err
     assert "against 1.00 of the first hypotheses" in ran.err
     assert "keep the first hypotheses, add features (--add), or give more lists" in ran.err
-    assert "warning: tuning ended below the first hypotheses of the lists it was tuned on" in ran.err
+    assert "warning: tuning ended worse than the first hypotheses of the lists it was tuned on" in ran.err
     assert "tuning hurt" in run("inspect", "m.json").out
 
 
@@ -148,7 +148,7 @@ def test_tuning_that_ended_below_the_first_hypotheses_is_never_unnoticed(run: Ru
     for method in ("likelihood", "mert", "risk", "random"):
         ran = run("tune", "dev.jsonl", "--metric", "external", "--method", method, "--json")
         summary = json.loads(ran.out)
-        assert ("ended below the first" in ran.err) == (summary["dev"] < summary["first"]), method
+        assert ("ended worse than the first" in ran.err) == (summary["dev"] < summary["first"]), method
 
 
 def test_what_cannot_be_validated_is_refused_before_any_work(run: Run, folder: Path) -> None:
