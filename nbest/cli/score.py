@@ -20,6 +20,8 @@ class Score(c.MetricOptions, c.AnswerOption, c.TableOption, c.Quiet, c.AsJson):
     external with --scores, a file for each output: one number a line, or a table with ids. JSON lines of nbest rerank
     carry the gains and groups of their lists: --metric external takes these gains, and tests go by these groups.
 
+    Segments that an output abstains from are left out for all; the column answered then counts what each answers.
+
     [bold]Examples[/bold]
 
       nbest score out.txt --refs test.ref --metric bleu,chrf
@@ -31,6 +33,8 @@ class Score(c.MetricOptions, c.AnswerOption, c.TableOption, c.Quiet, c.AsJson):
       nbest score a.txt b.txt --refs test.ref -m bleu,external --scores a.comet --scores b.comet --label COMET
 
       nbest score kiwi=kiwi.jsonl tuned=chosen.jsonl --metric external --label MQM
+
+      nbest score first.tsv vote.tsv tuned.tsv --refs test.jsonl --metric exact --pairs
     """
 
     outputs: list[str] = parameter(
@@ -39,10 +43,13 @@ class Score(c.MetricOptions, c.AnswerOption, c.TableOption, c.Quiet, c.AsJson):
         flags=("outputs",),
     )
     refs: list[str] | None = parameter(
-        None, "References, one a line or by id; repeat for several.", flags=("--refs", "-r")
+        None,
+        "References, one a line or by id, or lists that carry them (JSON lines with references); repeat for several.",
+        flags=("--refs", "-r"),
     )
     metric: str = parameter("bleu", "Metrics: bleu,chrf,wer ...", flags=("--metric", "-m"))
     test: str = parameter("permutation", "permutation, bootstrap or wilcoxon.")
+    pairs: bool = parameter(False, "Also test each output against each other, not only against the first.")
     groups: str | None = parameter(
         None, "Documents or speakers, id TAB group or a table: their segments are tested together."
     )

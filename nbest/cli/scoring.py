@@ -15,19 +15,21 @@ from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate, settable
 from nbest.cli.loading import Measure, measure
 from nbest.cli.score import Score
+from nbest.cli.scored import Answered, Row, Scored, pairs_table, scores_table
 from nbest.cli.streams import put
 from nbest.corpus import Texts
 from nbest.corpus.answers import answer_rule
-from nbest.evaluation.pooling import POOLED, Pooled, pooled_permutation
+from nbest.evaluation.pooling import Pooled, pooled_permutation
 from nbest.evaluation.significance import TESTS, Comparison, by_group, clustered
 from nbest.formats.groups import read_groups
 from nbest.formats.outputs import Outputs, groups_of, own_gains, read_output_scores, read_outputs
+from nbest.formats.whole_objects import refuse_objects
 from nbest.metrics import METRICS, External
 from nbest.metrics.rates import Mean
-from nbest.report import RENDERERS, Cell, Column, Table
-from nbest.report.page import probability, telling
+from nbest.report import RENDERERS
+from nbest.report.page import telling
 
-Row = dict[str, Any]
+_UNTESTED: Row = {"p": None, "difference": 0.0}
 
 
 def run(call: Score) -> None:
@@ -40,21 +42,33 @@ def run(call: Score) -> None:
     names = [name for name in call.metric.split(",") if name]
     if not names:
         raise ParameterError(f"--metric names none; known: {', '.join(METRICS)}")
-    scoring = _Scoring.of(call, _systems(words), console)
+    systems = _systems(words)
+    if call.pairs and len(systems) < 2:
+        raise ParameterError(f"--pairs tests each output against each other; got one, {next(iter(systems))!r}")
+    scoring = _Scoring.of(call, systems, console)
     found = []
     for name in dict.fromkeys(names):
         mine = {key: value for key, value in given.items() if key in _options(name)}
         found.append(scoring.scored(measure(name, mine, call, beside=names)))
     rest = {k: v for k, v in given.items() if not any(k in _options(n) for n in names)}
     refuse_rest(rest, *map(_kind, names), own=Score)
+    _print(call, scoring, found, console)
+
+
+def _print(call: Score, scoring: _Scoring, found: Sequence[Scored], console: Console) -> None:
+    """The result on stdout: all metrics together as JSON or as a table for a paper, else one after the other."""
     if call.as_json:
         print_json([row for each in found for row in each.rows])
-    elif call.table is not None:
-        put(_table(found, scoring.note).render(call.table).rstrip("\n"))
-    else:
-        for each in found:
-            console.show(_table([each], scoring.note), out=True)
-            put("")
+        return
+    for together in [found] if call.table is not None else [[each] for each in found]:
+        tables = [scores_table(together, scoring.answered, scoring.note)]
+        tables += [pairs_table(together)] if call.pairs else []
+        for table in tables:
+            if call.table is None:
+                console.show(table, out=True)
+                put("")
+            else:
+                put(("" if table is tables[0] else "\n") + table.render(call.table).rstrip("\n"))
 
 
 def _systems(words: Sequence[str]) -> dict[str, list[str]]:
@@ -92,15 +106,6 @@ def _options(name: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Scored:
-    """The systems by one metric, the format of its scores, and the test of their differences."""
-
-    rows: list[Row]
-    form: str
-    test: str
-
-
-@dataclass(frozen=True)
 class _Scoring:
     """The outputs of all systems, and how they are compared."""
 
@@ -128,6 +133,7 @@ class _Scoring:
                 if "" in mine:
                     console.say(f"{path}: {mine.count('')} of {len(mine)} outputs have no answer")
             references = [[rule.of_reference(text) for text in group] for group in references]
+        refuse_objects(texts, references, call.refs or ())
         groups = groups_of(outputs) if call.groups is None else read_groups(call.groups, outputs.ids)
         return cls(call, systems, texts, references, outputs=outputs, groups=groups)
 
@@ -136,23 +142,30 @@ class _Scoring:
         """What tables say of groups."""
         return clustered(self.groups) if len(self.systems) > 1 else ""
 
-    def scored(self, how: Measure) -> _Scored:
+    @property
+    def answered(self) -> Answered:
+        """How many segments each system answers."""
+        counts = {name: [self.outputs.answered[path] for path in runs] for name, runs in self.systems.items()}
+        return Answered(counts, self.outputs.segments, self.outputs.scored)
+
+    def scored(self, how: Measure) -> Scored:
         """One row a system for one metric."""
         metric = how.metric
         stats = {name: [by_group(run, self.groups) for run in runs] for name, runs in self._stats(how).items()}
-        base, rows = next(iter(stats.values())), []
+        answered, rows = self.answered, []
         answer = f"|answer:{self.call.answer}" if self.call.answer and not isinstance(metric, External) else ""
         signature = metric.signature(len(self.references[0]) if self.references else 0) + answer
         for name, runs in stats.items():
             found = Pooled.of(metric, runs)
             row: Row = {"system": name, "name": metric.name, "score": found.mean, "signature": signature}
+            row |= answered.of(name)
             if max(map(len, stats.values())) > 1:
                 row |= {"runs": list(found.scores), "spread": found.spread}
             if len(stats) > 1:
-                row |= self._tested(metric, base, runs)
+                row |= self._tested(metric, name, stats)
             rows.append(row)
         form = telling((row["score"] for row in rows), least=4 if isinstance(metric, Mean) else 2)
-        return _Scored(rows, form, self.call.test)
+        return Scored(rows, form, self.call.test)
 
     def _stats(self, how: Measure) -> dict[str, list[Floats]]:
         """Statistics [N, M] of the runs of each system."""
@@ -180,10 +193,16 @@ class _Scoring:
         known = iter(read)
         return {name: [next(known) for _ in runs] for name, runs in self.systems.items()}
 
-    def _tested(self, metric: Any, base: Sequence[Floats], runs: Sequence[Floats]) -> Row:
-        """How a system differs from the first."""
-        if runs is base:
-            return {"p": None, "difference": 0.0}
+    def _tested(self, metric: Any, name: str, stats: dict[str, list[Floats]]) -> Row:
+        """How a system differs from the first, and from all that come before it where pairs are tested."""
+        before = list(stats)[: list(stats).index(name)]
+        against = before if self.call.pairs else before[:1]
+        pairs = [{"against": base, **self._gap(metric, stats[base], stats[name])} for base in against]
+        found = {key: value for key, value in pairs[0].items() if key != "against"} if pairs else _UNTESTED
+        return {**found, "pairs": pairs} if self.call.pairs else found
+
+    def _gap(self, metric: Any, base: Sequence[Floats], runs: Sequence[Floats]) -> Row:
+        """How a system differs from another, and whether by chance."""
         found = asdict(self._comparison(metric, base, runs))
         return found | {"difference": found["second"] - found["first"]}
 
@@ -196,37 +215,3 @@ class _Scoring:
         if call.test == "wilcoxon":  # a group is a batch
             return test(metric, base[0], runs[0], **({} if self.groups is None else {"batch": 1}))
         return test(metric, base[0], runs[0], seed=call.seed)
-
-
-# tables ---------------------------------------------------------------------------------------------------------
-
-
-def _columns(found: _Scored, *, alone: bool) -> list[tuple[Column, str]]:
-    """The columns of one metric with their keys; beside those of other metrics their names tell whose they are."""
-    first = found.rows[0]
-    columns = [(Column(first["name"], found.form), "score")]
-    of = "" if alone else f"{first['name']} "
-    if "spread" in first:
-        columns.append((Column(f"{of}spread", found.form), "spread"))
-    if "p" in first:
-        columns.append((Column(f"{of}difference", f"+{found.form}"), "difference"))
-        test = f"p ({found.test})" if alone else f"{of}p"
-        columns.append((Column(test, probability), "p"))
-    return columns
-
-
-def _table(found: Sequence[_Scored], note: str) -> Table:
-    """The systems by one metric or several; of several systems, how they differ from the first."""
-    sets = [(each, _columns(each, alone=len(found) == 1)) for each in found]
-    values: list[list[Cell]] = []
-    for at, row in enumerate(found[0].rows):
-        mine = [(each.rows[at], key) for each, columns in sets for _, key in columns]
-        untested = [None if key == "difference" and each["p"] is None else each[key] for each, key in mine]
-        values.append([row["system"], *untested])
-    notes = [f"signature: {each.rows[0]['name']}|{each.rows[0]['signature']}" for each in found]
-    if "spread" in found[0].rows[0]:
-        notes.append(f"means over runs; spread: standard deviation over runs; {POOLED}")
-    if len(found) > 1 and "p" in found[0].rows[0]:
-        notes.append(f"p: {found[0].test} test against the first system")
-    heads = [column for _, columns in sets for column, _ in columns]
-    return Table([Column("system"), *heads], values, notes=[*notes, *([note] if note else [])], missing="")

@@ -34,6 +34,17 @@ class Outputs:
         default_factory=dict
     )  # [N] of systems that carry them, NaN where nothing is chosen
     groups: dict[str, list[str]] = field(default_factory=dict)  # N of systems that carry them
+    answered: dict[str, int] = field(default_factory=dict)  # of how many segments each system gives an answer
+
+    @property
+    def scored(self) -> int:
+        """The number of segments, N."""
+        return self.ids if isinstance(self.ids, int) else len(self.ids)
+
+    @property
+    def segments(self) -> int:
+        """The number of segments with those that are left out."""
+        return self.scored + self.left_out + self.abstained
 
 
 def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
@@ -72,6 +83,7 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
         abstained=len(abstained),
         gains={path: np.array([gains[i] for i in kept], np.float64) for path, gains in _told("gain", rows, ids)},
         groups={path: [groups[i] for i in kept] for path, groups in _told("group", rows, ids)},
+        answered={path: len(ids) - len(_not_chosen(mine) | _abstained(mine)) for path, mine in rows.items()},
     )
 
 
@@ -157,7 +169,7 @@ def _by_line(lines: dict[str, list[str]], given: Sequence[tuple[str | Path, list
         if other != size:
             raise FormatError(path, None, f"has {other} lines while {first} has {size}")
     references, left_out = align_lines(given, size) if given else ((), 0)
-    return Outputs(lines, references, left_out, size)
+    return Outputs(lines, references, left_out, size, answered=dict.fromkeys(lines, size))
 
 
 def _texts(path: str, lines: list[str], given: Sequence[tuple[str | Path, list[str]]]) -> dict[str, str] | None:
