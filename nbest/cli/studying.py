@@ -17,6 +17,7 @@ from nbest.cli import further
 from nbest.cli.adding import show_added
 from nbest.cli.console import Console
 from nbest.cli.loading import Measure, files_of_options, measure, read_corpus, read_lists, source_of
+from nbest.cli.streams import put
 from nbest.cli.targets import refuse_overwriting
 from nbest.corpus import Forests, NBest, split
 from nbest.features.wanted import files_of
@@ -133,7 +134,7 @@ class _Options(c.References, c.MetricOptions, c.AnswerOption, c.ScoresFile, c.Fo
     )
 
     def run(self) -> None:
-        """Do the study, write its files, say where they are."""
+        """Do the study, write its files, print what it found, say where the files are."""
         _Call(type(self).__name__, self).run()
 
 
@@ -155,7 +156,7 @@ class _Call:
         return Console(quiet=self.options.quiet)
 
     def run(self) -> None:
-        """The study with progress, then its files."""
+        """The study with progress, then its files, and what it says on stdout."""
         values = {each.name: self._value(each) for each in self.keywords if isinstance(each.how, Given)}
         values |= self._settings()
         values |= self._corpora()
@@ -166,7 +167,7 @@ class _Call:
             found = study(**values, **{name: value for name, value in general.items() if name in takes})
         data, image = found.write(self.output)
         if found.said:
-            self.console.say(found.said)
+            put(found.said)
         self.console.say(f"wrote {data} ({len(found.rows)} rows) and {image}")
 
     def _value(self, each: _Keyword) -> Any:

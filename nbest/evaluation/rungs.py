@@ -27,6 +27,7 @@ class Rung:
     stats: Floats  # [N, M] of what is chosen; expected ones of a random choice
     surest: Floats | None = None  # [N] how sure it is of each segment
     learned: bool = False
+    features: dict[str, int] | None = None  # that chose alone, with the number of folds in which each did
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +80,9 @@ def best_single(train: NBest) -> LogLinear:
     alone += [{name: 1.0} for name in train.sparse_names[:_SINGLES]]
     better = 1.0 if train.need_metric().higher_is_better else -1.0
     return max((LogLinear(each) for each in alone), key=lambda model: better * train.score(model.predict(train)))
+
+
+def feature_of(single: LogLinear) -> str:
+    """The feature that alone chooses, with - before it where less of it is better."""
+    ((name, weight),) = single.weights.items()
+    return name if weight > 0 else f"-{name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +29,7 @@ from nbest.evaluation.rungs import (
     Rung,
     best_single,
     chosen_rung,
+    feature_of,
     random_rung,
 )
 from nbest.evaluation.significance import clustered
@@ -44,11 +46,13 @@ from nbest.trainers.pipeline import Pipeline
 
 PLURALITY = "plurality"
 COVERAGES = (0.8, 0.5)
+_NAMED = 3  # best single features that a table names
 
 
 @dataclass(frozen=True)
 class Ladder(Study):
-    """Rows: rung, score, low, high (95 %), p (against one of the rungs); score_80, score_50: of the surest segments."""
+    """Rows: rung, score, low, high (95 %), p (against one of the rungs); score_80, score_50: of the surest segments;
+    features: of the best single feature, which were best, with the number of folds (- before one: less is better)."""
 
     name: ClassVar[str] = "ladder"
 
@@ -56,7 +60,7 @@ class Ladder(Study):
         """A dot with its interval for each rung; learned ones are coloured, and the line is what p is against."""
         learned = {row["rung"] for row in self.rows if row["learned"]}
         dots = [
-            (row["rung"], row["score"], row["low"], row["high"], COLOURS[0] if row["rung"] in learned else PALE)
+            (_called(row), row["score"], row["low"], row["high"], COLOURS[0] if row["rung"] in learned else PALE)
             for row in self.rows
         ]
         rule = next(row["score"] for row in self.rows if row["rung"] == self.settings["against"])
@@ -71,18 +75,29 @@ class Ladder(Study):
             Column("rung"), Column(self.unit, number), Column("95 % from", number), Column("to", number),
             Column(f"p against {self.settings['against']}", probability),
         ]  # fmt: skip
-        keys = ["rung", "score", "low", "high", "p"]
+        keys = ["score", "low", "high", "p"]
         if "score_80" in self.rows[0]:
             columns += [Column("80 % surest", number), Column("50 %", number)]
             keys += ["score_80", "score_50"]
         notes = [f"{name} is left out: {why}" for name, why in self.settings["refused"].items()]
         notes += [self.settings["clustered"]] if self.settings["clustered"] else []
-        return Table(columns, [[row[key] for key in keys] for row in self.rows], notes=notes)
+        return Table(columns, [[_called(row), *(row[key] for key in keys)] for row in self.rows], notes=notes)
 
     @property
     def said(self) -> str:
         """The table."""
         return self.table().render("markdown").rstrip()
+
+
+def _called(row: Mapping[str, Any]) -> str:
+    """The name of a rung; that of the best single feature says which it is, in how many folds where these differ."""
+    features = row.get("features")
+    if not features:
+        return str(row["rung"])
+    names = sorted(features, key=lambda name: -features[name])
+    folds = [f"{name} in {features[name]}" for name in names[:_NAMED]]
+    told = names if len(names) == 1 else [f"{folds[0]} folds", *folds[1:], *(["..."] if names[_NAMED:] else [])]
+    return f"{row['rung']} ({', '.join(told)})"
 
 
 def ladder(
@@ -179,7 +194,10 @@ def _fitted(
 
 def _rung(corpus: NBest, name: str, found: Crossed, *, learned: bool) -> Rung:
     surest = found.probability if corpus.compared is not None and learned else None
-    return Rung(name, corpus.need_stats()[0][found.chosen], surest, learned)
+    rung = Rung(name, corpus.need_stats()[0][found.chosen], surest, learned)
+    if name != SINGLE:
+        return rung
+    return replace(rung, features=dict(Counter(feature_of(model) for model in found.models if model is not None)))
 
 
 def _rows(corpus: NBest, rungs: Sequence[Rung], against: str, samples: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -190,6 +208,7 @@ def _rows(corpus: NBest, rungs: Sequence[Rung], against: str, samples: int, seed
             **judging.reached(rung),
             "p": None if rung is base else judging.p(base, rung),
             **{f"score_{share * 100:.0f}": _covered(rung, share, judging.metric) for share in COVERAGES},
+            "features": rung.features,
         }
 
 

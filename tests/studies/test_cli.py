@@ -22,6 +22,7 @@ from nbest.report.picture import Picture
 from nbest.studies import STUDIES
 from nbest.studies.base import Progress, Study, about
 from nbest.studies.keywords import Given
+from nbest.studies.ladder import Ladder
 from tests.cli.conftest import write_lists
 from tests.doc_blocks import run_page
 
@@ -44,6 +45,8 @@ ARGUMENTS = {
     "weights": ("--draws", "2", "--folds", "2", "--samples", "50", "--top", "2"),
     "surface": ("--x", "lm", "--y", "am", "--model", "model.json", "--points", "3"),
 }
+WITH_RESULTS = ("budget", "calibration", "coverage", "ladder", "weights")
+"""Studies that print a table or lines beside their picture."""
 pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
 
 
@@ -73,10 +76,19 @@ def test_every_study_has_a_command_that_writes_both_files(name: str, folder: Pat
     assert rows[0]["study"] == name
     ElementTree.parse(folder / "out.svg")
     assert "wrote out.jsonl" in ran.stderr
-    assert ran.stdout == ""
+    assert (ran.stdout != "") == (name in WITH_RESULTS)
     quiet = run(name, *LISTS, *ARGUMENTS[name], "-q")
-    assert quiet.output == ""
+    assert (quiet.stdout, quiet.stderr) == (ran.stdout, "")
     assert (folder / f"{name}.jsonl").read_bytes() == (folder / "out.jsonl").read_bytes()
+
+
+def test_the_result_of_a_study_is_on_stdout(folder: Path) -> None:
+    ran = run("ladder", *LISTS, *ARGUMENTS["ladder"], "-o", "out")
+    header, *rows = (json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines())
+    found = Ladder.of({"metric": header["metric"], "settings": header["settings"], "rows": rows})
+    table = found.said.splitlines()
+    assert ran.stdout.splitlines()[2:] == table[2:]  # the head says which way is better, which the file does not
+    assert ran.stderr.splitlines()[-1].startswith("wrote out.jsonl")
 
 
 @pytest.mark.parametrize("name", sorted(STUDIES))

@@ -14,7 +14,7 @@ from nbest.metrics import make_metric
 from nbest.model.loglinear import LogLinear
 from nbest.studies.ladder import ladder
 from nbest.studies.weights import weights
-from nbest.testing import toy_lists
+from nbest.testing import check_picture, toy_lists
 from nbest.trainers.dense.vote import with_answered
 
 LISTS = toy_lists(3, noise=0.3)
@@ -69,6 +69,26 @@ def test_what_is_learned_is_chosen_of_the_fold_left_out():
     half = np.argsort(-surest, kind="stable")[: round(len(lists) / 2)]
     assert found["likelihood"]["score_50"] == pytest.approx(float(lists.metric.score(stats[half].sum(axis=0))))
     assert found["likelihood/vote"]["learned"]
+
+
+def test_the_best_single_feature_is_named():
+    good = np.random.default_rng(2).normal(size=LISTS.hypotheses) / 4 + LISTS.losses()  # less is better
+    found = ladder(LISTS.with_features(["good"], good[:, None]), methods=(), folds=4, samples=20)
+    assert rungs(found)["best single feature"]["features"] == {"-good": 4}
+    assert all(row["features"] is None for row in found.rows if row["rung"] != "best single feature")
+    assert "| best single feature (-good) |" in found.said
+
+
+def test_several_best_single_features_are_named_with_their_folds():
+    found = ladder(LISTS, methods=(), folds=4, samples=20)
+    (row,) = found.chosen(rung="best single feature")
+    features = {"am": 1, "-a long name of a feature": 2, "lm": 1, "words": 1}
+    several = replace(found, rows=({**row, "features": features},))
+    called = "best single feature (-a long name of a feature in 2 folds, am in 1, lm in 1, ...)"
+    assert f"| {called} |" in several.said
+    older = replace(found, rows=tuple({k: v for k, v in row.items() if k != "features"} for row in found.rows))
+    assert "| best single feature |" in older.said
+    check_picture(replace(found, rows=tuple({**row, "features": features} for row in found.rows)).picture().svg())
 
 
 def test_groups_are_drawn_and_tested_together():
