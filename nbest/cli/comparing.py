@@ -35,6 +35,8 @@ def run(call: Compare) -> None:
     if not call.test:
         raise ParameterError("nbest compare needs --test LISTS to report on")
     check_decision(call.decision)
+    if call.table is not None and call.as_json:
+        raise ParameterError("--table and --json both say how results are shown; give one of them")
     if call.table is not None:
         RENDERERS.look_up(call.table)
     console = Console(quiet=call.quiet)

@@ -28,10 +28,11 @@ from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
 from nbest.cli.validating import check_enough, check_validating, in_folds, say_worth, validated
 from nbest.corpus import split
-from nbest.corpus.contract import Corpus, signature_of
+from nbest.corpus.contract import Corpus, are_lists, signature_of
 from nbest.decisions.arguments import normalisation_of
 from nbest.decisions.choose import decision_of
 from nbest.decisions.chosen import first_score, oracle_score, score_of
+from nbest.decisions.vote import plurality
 from nbest.features.wanted import files_of
 from nbest.forests.posteriors import filled
 from nbest.formats.moses_weights import write_moses_weights
@@ -198,6 +199,8 @@ def _about(dev: Corpus) -> dict[str, Any]:
         return sizes
     own, equal = first_score(dev), equal_weights(dev)
     simple = {"first": own, "equal": None if equal is None else score_of(dev, equal), "oracle": oracle_score(dev)}
+    if are_lists(dev) and (voted := plurality(dev)) is not None:
+        simple["plurality"] = dev.score(voted)
     return {**sizes, **{name: value for name, value in simple.items() if value is not None}}
 
 

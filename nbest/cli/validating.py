@@ -75,13 +75,15 @@ def validated(
 
 def scores_table(summary: Mapping[str, Any], known: Evidence | None) -> Table:
     """First, equal, tuned and best choices of the lists that were tuned on and of others."""
-    dev = {"tuned": summary["dev"], **{name: summary.get(name) for name in ("first", "equal", "oracle")}}
+    voted = {"plurality": summary["plurality"]} if "plurality" in summary else {}
+    dev = {"tuned": summary["dev"], **voted, **{name: summary.get(name) for name in ("first", "equal", "oracle")}}
     rows: list[dict[str, Any]] = [{"how": "dev", **dev}]
-    if known is not None:
-        rows.append(known.content())
-    heads = {"how": "", "first": "first", "equal": "equal weights", "tuned": "tuned", "oracle": "oracle"}
+    if known is not None:  # folds are of the same lists, of which votes have learned nothing
+        rows.append({**(voted if known.how.endswith("folds") else {}), **known.content()})
+    heads = {"how": "", "first": "first", **({"plurality": "plurality vote"} if voted else {})}
+    heads |= {"equal": "equal weights", "tuned": "tuned", "oracle": "oracle"}
     heads |= {"low": "95 % from", "high": "to", "p": "p against first"} if known is not None else {}
-    form = telling(row.get(key) for row in rows for key in ("first", "equal", "tuned", "oracle"))
+    form = telling(row.get(key) for row in rows for key in ("first", "plurality", "equal", "tuned", "oracle"))
     columns = [Column(head, probability if key == "p" else form) for key, head in heads.items()]
     return Table(columns, [[row.get(key) for key in heads] for row in rows], caption=summary["metric"], missing="")
 
@@ -94,8 +96,8 @@ def say_worth(summary: Mapping[str, Any], model: LogLinear, console: Console, *,
     if gain < 0 if higher_is_better else gain > 0:
         form = telling((summary["dev"], summary["first"]))
         console.warn(
-            f"tuning ended worse than the first hypotheses of the lists it was tuned on: {summary['dev']:{form}} against "
-            f"{summary['first']:{form}}"
+            "tuning ended worse than the first hypotheses of the lists it was tuned on: "
+            f"{summary['dev']:{form}} against {summary['first']:{form}}"
         )
     if known is None:
         console.say(HINT)

@@ -12,7 +12,8 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.corpus.ballots import Ballot, ballot
-from nbest.decisions.arguments import check_arguments, checked_gamma
+from nbest.corpus.contract import signature_of
+from nbest.decisions.arguments import check_arguments, checked_gamma, normalisation_of
 from nbest.decisions.shards import chosen
 from nbest.model.loglinear import LogLinear
 
@@ -41,6 +42,14 @@ def vote(
     """
     check_arguments("vote", model, corpus)
     return chosen(partial(_voted, model, (pool, gamma, normalize)), corpus)
+
+
+def plurality(corpus: NBest) -> Ints | None:
+    """[N] the first hypothesis of the answer that most of each list have, as their metric compares answers; None of
+    lists without answers."""
+    if corpus.answers is None:
+        return None
+    return vote(None, corpus, normalize=normalisation_of(signature_of(corpus)) if corpus.scored else "none")
 
 
 def _voted(model: LogLinear | None, how: tuple[str, float | None, str], part: NBest) -> Ints:

@@ -16,6 +16,7 @@ from nbest.corpus.contract import signature_of
 from nbest.decisions import corpus_oracle, first
 from nbest.decisions.choose import decision_of
 from nbest.decisions.chosen import choice_of
+from nbest.decisions.vote import plurality
 from nbest.evaluation.pooling import Pooled, pooled_permutation
 from nbest.evaluation.rungs import groups_of
 from nbest.evaluation.significance import by_group, clustered
@@ -59,8 +60,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Compared:
-    """Rows for the first hypotheses, equal weights, each method and the oracle; `best` is the method that held-out data
-    prefer, `against` that which others are tested against, too, and `below` are those that end below the first.
+    """Rows for the first hypotheses, a plurality vote where lists have answers, equal weights, each method and the
+    oracle; `best` is the method that held-out data prefer, `against` that which others are tested against, too, and
+    `below` are those that end below the first.
 
     `note` says where segments were tested together.
     """
@@ -71,8 +73,10 @@ class Compared:
     note: str = ""
     against: str = ""
     below: tuple[str, ...] = ()
+    segments: Mapping[str, int] = field(default_factory=dict)  # of dev, heldout and test, that have hypotheses
 
 
+PLURALITY = "plurality vote"
 _SAMPLES = 10000  # of a permutation test
 
 
@@ -105,7 +109,10 @@ def compare(
     plans = [_trials(name, settings or SETTINGS, common or {}, seeds) for name in methods]
     tell = partial(parallel.counter(progress, sum(plan.trainings for plan in plans)), 1)
     judge = _Judge.of(test)
-    rows = [_fixed("first hypothesis", (dev, heldout, test), partial(first, None))]
+    sets = (dev, heldout, test)
+    rows = [_fixed("first hypothesis", sets, partial(first, None))]
+    if all(each.answers is not None for each in sets):
+        rows.append(replace(_fixed(PLURALITY, sets, _plurality), p=judge.p(_plurality(test))))
     sign = 1.0 if dev.need_metric().higher_is_better else -1.0
     tuned: list[Row] = []
     for plan in plans:
@@ -118,9 +125,17 @@ def compare(
         rows.append(judge.row("equal weights", [replace(equal, scores_=scores)])[0])
     best = max(tuned, key=lambda row: sign * (row.heldout or 0.0), default=rows[0]).name
     below = tuple(row.name for row in (*rows, *tuned) if sign * (row.test - rows[0].test) < 0)
-    rows += [*tuned, _fixed("oracle", (dev, heldout, test), corpus_oracle)]
+    rows += [*tuned, _fixed("oracle", sets, corpus_oracle)]
     against, note = methods[0] if methods else "", clustered(groups_of(test))
-    return Compared(signature_of(dev), tuple(rows), best, note=note, against=against, below=below)
+    sizes = dict(zip(("dev", "heldout", "test"), (int((each.lengths > 0).sum()) for each in sets), strict=True))
+    return Compared(signature_of(dev), tuple(rows), best, note=note, against=against, below=below, segments=sizes)
+
+
+def _plurality(corpus: NBest) -> Ints:
+    """Of lists with answers."""
+    chosen = plurality(corpus)
+    assert chosen is not None
+    return chosen
 
 
 def _fixed(name: str, sets: tuple[NBest, NBest, NBest], choose: Callable[[NBest], Ints]) -> Row:
@@ -202,6 +217,11 @@ class _Judge:
     @classmethod
     def of(cls, test: NBest) -> _Judge:
         return cls(test, _chosen(test, first(None, test)))
+
+    def p(self, choice: Ints) -> float:
+        """How easily chance makes a choice of the test set as different from the first hypotheses as it is."""
+        chosen = (_chosen(self.test, choice),)
+        return pooled_permutation(self.test.need_metric(), (self.first,), chosen, samples=_SAMPLES).p
 
     def row(self, name: str, runs: Sequence[LogLinear]) -> tuple[Row, tuple[Floats, ...]]:
         """The row of the runs of a method, and the statistics of what each chooses."""

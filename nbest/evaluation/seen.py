@@ -11,13 +11,11 @@ import numpy as np
 from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest, Origin
-from nbest.corpus.contract import signature_of
 from nbest.corpus.metric import Metric
 from nbest.corpus.operations import first_of_equals, join
 from nbest.corpus.order import SegmentNumbers
 from nbest.decisions import first
-from nbest.decisions.arguments import normalisation_of
-from nbest.decisions.vote import vote
+from nbest.decisions.vote import plurality
 from nbest.features.standardise import scale_of, spread_within
 
 _ROWS = 20000  # hypotheses at the beginning that are kept to look for mixtures
@@ -93,10 +91,10 @@ class Seen:
             self._add_votes(block)
 
     def _add_votes(self, block: NBest) -> None:
-        if block.answers is None:
+        voted = plurality(block)
+        if voted is None:
             self.by_vote = None
         elif self.by_vote is not None:
-            voted = vote(None, block, normalize=normalisation_of(signature_of(block)))
             self.by_vote = self.by_vote + block.totals(voted)
 
     def _add_columns(self, block: NBest) -> None:

@@ -44,7 +44,7 @@ Found = Mapping[str, Any]
 def content_of(found: Compared) -> dict[str, Any]:
     """All that was found, for JSON."""
     head = {"metric": found.metric, "best": found.best, "against": found.against}
-    told = {"note": found.note, "below": list(found.below)}
+    told = {"note": found.note, "below": list(found.below), "segments": dict(found.segments)}
     return {**head, **told, "rows": [_row(row) for row in found.rows]}
 
 
@@ -89,10 +89,17 @@ def comparison_table(found: Found) -> Table:
         cells.append([name, *(row.get(key) for key in list(columns)[1:]), *taken, settings])
     runs = [f"scores are means over runs; spread: standard deviation of test scores over runs; {POOLED}"]
     below = [f"worse than the first hypotheses on test: {', '.join(found['below'])}"] if found["below"] else []
-    notes = [_NOTE, *(runs if "spread" in shown else []), *below, *([found["note"]] if found["note"] else [])]
+    told = [_sizes(found["segments"], settled=bool(decided))] if found.get("segments") else []
+    notes = [_NOTE, *told, *(runs if "spread" in shown else []), *below, *([found["note"]] if found["note"] else [])]
     return Table(
         [*columns.values(), *decided, Column("settings")], cells, caption=found["metric"], notes=notes, missing=""
     )
+
+
+def _sizes(segments: Mapping[str, int], *, settled: bool) -> str:
+    """How many segments methods are tuned on, chosen by and tested on."""
+    said = f"segments: {segments['dev']} of dev, {segments['heldout']} held out, {segments['test']} of test"
+    return f"{said}; decisions are settled on those held out (nbest tune: in folds of all of dev)" if settled else said
 
 
 # a directory ----------------------------------------------------------------------------------------------------
@@ -188,7 +195,11 @@ def read_comparison(path: Path) -> Found:
         "below": lambda value: isinstance(value, list) and all(map(_is_text, value)),
         "rows": lambda value: isinstance(value, list) and bool(value) and all(map(_is_row, value)),
     }
-    return read_record(path / RESULTS, needed, {}, _REMEDY)
+    return read_record(path / RESULTS, needed, {"segments": _are_sizes}, _REMEDY)
+
+
+def _are_sizes(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(value.get(name)) is int for name in ("dev", "heldout", "test"))
 
 
 def _is_text(value: Any) -> bool:

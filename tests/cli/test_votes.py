@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nbest.cli.main import main
@@ -115,3 +116,41 @@ def test_inspect_votes_as_the_metric_compares(capfd: pytest.CaptureFixture[str])
     for how, score in (("none", 0.0), ("lower", 100.0)):
         assert main(["inspect", "test.jsonl", "--metric", "exact", "--normalize", how, "--json"]) == 0
         assert json.loads(capfd.readouterr().out)["scores"]["vote"] == score
+
+
+def answers_of(count: int, seed: int) -> None:
+    """Lists of five answers, of which the right one often has most."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(count):
+        said = np.where(rng.random(5) < 0.45, 0, rng.integers(1, 4, 5))
+        hypotheses = [{"text": f"so {said[k]}", "features": {"v": float(rng.normal() - said[k])}} for k in range(5)]
+        rows.append({"id": f"{seed}-{i}", "references": ["0"], "hypotheses": hypotheses})
+    Path(f"lists{seed}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_a_plurality_vote_stands_beside_what_is_tuned(capfd: pytest.CaptureFixture[str]) -> None:
+    answers_of(80, 1)
+    answers_of(50, 2)
+    how = ["--metric", "exact", "--answer", "last-number"]
+    voted = {}
+    for seed in (1, 2):
+        lists = f"lists{seed}.jsonl"
+        assert main(["rerank", lists, "--decision", "vote", "--answer", "last-number", "-o", "out.txt"]) == 0
+        assert main(["score", "out.txt", "--refs", lists, *how, "--json"]) == 0
+        voted[seed] = json.loads(capfd.readouterr().out)[0]["score"]
+    assert main(["tune", "lists1.jsonl", *how, "--json", "-o", "m.json"]) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out)["plurality"] == voted[1]
+    assert "plurality vote" in err
+    compared = ["compare", "lists1.jsonl", "--test", "lists2.jsonl", *how, "--methods", "likelihood"]
+    assert main([*compared, "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    row = next(row for row in found["rows"] if row["name"] == "plurality vote")
+    assert row["test"] == voted[2]
+    assert 0 < row["p"] < 1
+    assert found["segments"] == {"dev": 60, "heldout": 20, "test": 50}
+    assert main([*compared, "-o", "compared"]) == 0
+    assert "segments: 60 of dev, 20 held out, 50 of test" in capfd.readouterr().out
+    assert main(["report", "compared", "-o", "page.html"]) == 0
+    assert main([*compared, "--json", "--table", "latex"]) == 2
