@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from nbest.base.parameters import parameter
 from nbest.cli import commands as c
 
-app = c.group("features", "Add features to lists.")
+app = c.group(
+    "features", "Add scores of other models to lists (--add of tune adds what lists tell: length, rank, ...)."
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,7 @@ def _joined(corpus: NBest, table: ScoreTable, call: Join, console: Console) -> N
         console.say(f"{table.path}: {len(table)} rows, one a segment, matched by id")
         return join_labels(corpus, table, **labels)
     how = key_of(table, call.by, systems=corpus.systems is not None)
-    console.say(f"{table.path}: {len(table)} rows matched {_MATCHED[how]}")
+    console.say(f"{table.path}: {len(table)} rows, to be matched {_MATCHED[how]}")
     if labels:
         corpus = join_labels(corpus, table, by=call.by, first=call.first, **labels)
     scores = table.only([name for name in table.names if name not in labels.values()])

@@ -203,7 +203,9 @@ def _owners(corpus: NBest, table: ScoreTable, *, others: bool) -> Ints:
     strange = owners < 0
     if strange.any() and not (others and not strange.all()):
         row = int(np.argmax(strange))
-        table.complain(row, f"there is no segment {table.ids[row]!r} in the lists, whose first is {corpus.ids[0]!r}")
+        known = f"there is no segment {table.ids[row]!r} in the lists, whose first is {corpus.ids[0]!r}"
+        numbered = "; their ids are numbers in order, which the table needs, too (a column named by --id)"
+        table.complain(row, known + (numbered if corpus.ids[0] == "0" and not table.ids[row].isdigit() else ""))
     return owners
 
 

@@ -31,7 +31,7 @@ def table(folder: Path) -> Path:
 def test_join(run: Run, folder: Path, table: Path) -> None:
     done = run("features", "join", "dev.nbest", "reward.csv", "-o", "out.jsonl")
     assert done.code == 0
-    assert "rows matched by id and index" in done.err
+    assert "rows, to be matched by id and index" in done.err
     dev, out = nbest.read(folder / "dev.nbest"), nbest.read(folder / "out.jsonl")
     assert out.feature_names == (*dev.feature_names, "rm", "cost")
     assert (out.column("rm") == dev.features[:, 1]).all()

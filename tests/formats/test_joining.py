@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -358,3 +359,13 @@ def test_an_index_that_the_text_or_system_contradicts(column: str, one: str, two
         nbest.join_scores(lists, tmp_path / "s.csv")
     assert nbest.join_scores(lists, tmp_path / "s.csv", by=column).column("reward").tolist() == [101, 100]
     assert nbest.join_scores(lists, tmp_path / "s.csv", by="index").column("reward").tolist() == [100, 101]
+
+
+def test_ids_of_another_kind_are_told_from_numbers_in_order(tmp_path):
+    numbered = replace(lists(), ids=tuple(str(i) for i in range(len(lists()))))
+    file = tmp_path / "s.csv"
+    file.write_text("id,index,s\nutt-1,0,1\n")
+    with pytest.raises(FormatError, match=r"no segment 'utt-1' .* their ids are numbers in order"):
+        join_scores(numbered, file)
+    with pytest.raises(FormatError, match=r"first is '\w+'$"):
+        join_scores(lists(), file)
