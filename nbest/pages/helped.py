@@ -28,6 +28,7 @@ _LADDER = (
     "A ladder has one rung for each way of choosing: at random, the first hypothesis, simple ways, the models, and the "
     "oracle, which is the best that the lists hold."
 )
+_EQUAL_OF = "Equal weights are of the features of the lists alone, without those that models add."
 _OTHER = 0.005  # difference of scores from which on lists are not those that a model was tuned on
 
 
@@ -77,6 +78,7 @@ def _table(found: Sequence[OnSet]) -> Table:
     better = "higher is better" if metric["higher_is_better"] else "lower is better"
     notes = [
         "95 %: by bootstrap; gain: positive is better; p: paired permutation tests, 10,000 samples.",
+        *([_EQUAL_OF] if any(model.features for model in found[0].judged.models.values()) else []),
         *(f"{each.judged.name}: {text}." for each in found if (text := clustered(each.judging.groups))),
         *(f"{each.judged.name}: {lost}." for each in found if (lost := _empty(each.judged))),
     ]

@@ -166,3 +166,11 @@ def test_which_model_to_use(subject, models):
         found = said(helped(subject_of({"dev": some("tune"), "test": test}, {name: bad[name] for name in order})))
         assert "use likely, which is better (p ≤ 0.0001)" in found
     assert "Which of likely, sharp to use is not known" in said(helped(subject_of({"dev": some("tune")}, models)))
+
+
+def test_of_which_features_equal_weights_are_is_told(models):
+    dev = some("tune")
+    longer = nbest.MaxLikelihood().fit(nbest.features.length(dev))
+    for given, told in ((models, False), ({**models, "longer": longer}, True)):
+        table = tables(helped(subject_of({"dev": dev}, given)))[0]
+        assert ("of the features of the lists alone" in " ".join(table.notes)) == told
