@@ -19,6 +19,10 @@ class Reproduce(c.EngineOption, c.Quiet):
 
     [bold]Examples[/bold]
 
+      nbest reproduce --list
+
+      nbest reproduce pauls-2009 --only example -o example
+
       nbest reproduce smith-eisner-2006 --list
 
       nbest reproduce smith-eisner-2006 --data data --quick -o out
@@ -30,14 +34,18 @@ class Reproduce(c.EngineOption, c.Quiet):
       nbest reproduce yuan-2007 --data data -o paper3 --engine ray://head:10001
     """
 
-    paper: str = parameter(..., f"One of {', '.join(PAPERS)}.", flags=("paper",))
-    data: str | None = parameter(None, "Folder with the data (docs/reproduce.md says how it is laid out).")
+    paper: str | None = parameter(None, f"One of {', '.join(PAPERS)}.", flags=("paper",))
+    data: str | None = parameter(
+        None, "Folder with the data (docs/reproduce.md says how it is laid out); steps that read none need none."
+    )
     output: str | None = parameter(None, "Directory of the run (default: the paper's name).", flags=("--output", "-o"))
     quick: bool = parameter(False, "Small: minutes instead of hours.")
     resume: bool = parameter(False, "Go on with a run that was stopped.")
     only: list[str] | None = parameter(None, "Run only these steps, * and ? allowed; repeatable.")
     list_steps: bool = parameter(
-        False, "Show the steps, about how long they take and which are done; run none.", flags=("--list",)
+        False,
+        "Show the steps, about how long they take and which are done, or without a paper all papers; run none.",
+        flags=("--list",),
     )
     systems: str | None = parameter(
         None, "Where base systems are found and kept, for several runs (default: in the run)."

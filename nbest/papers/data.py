@@ -51,8 +51,15 @@ def has(run: Run, *parts: str) -> bool:
 
 
 def _place(run: Run, *parts: str) -> Path | None:
-    plain = run.data.joinpath(*parts)
+    plain = _data(run, "/".join(parts)).joinpath(*parts)
     return next((path for path in (plain, Path(f"{plain}.xz"), Path(f"{plain}.gz")) if path.is_file()), None)
+
+
+def _data(run: Run, wanted: str) -> Path:
+    """The folder with the data, of which some are wanted."""
+    if run.data is None:
+        raise ParameterError(f"--data must name a folder with {wanted}; docs/reproduce.md says what --data has")
+    return run.data
 
 
 # sentences ----------------------------------------------------------------------------------------------------------
@@ -62,16 +69,15 @@ def parallel(run: Run, pair: str, part: str) -> tuple[list[str], list[str]]:
     """Source and target texts of a part (train, dev, devtest, test) of a pair such as fr-en."""
     source, target = pair.split("-")
     own, shared = f"mt/{pair}", "mt/europarl"
-    is_own = (run.data / own).is_dir()
+    data = _data(run, shared)
+    is_own = (data / own).is_dir()
     if not is_own and not has(run, shared, f"{part}.{source}"):
         wanted = f"{shared}/{part}.{source} (nor .xz, .gz), and no folder {own}"
         raise ParameterError(f"the data have no {wanted}; docs/reproduce.md says what --data has")
     folder = own if is_own else shared
     texts = lines_of(run, folder, f"{part}.{source}"), lines_of(run, folder, f"{part}.{target}")
     if len(texts[0]) != len(texts[1]):
-        raise FormatError(
-            run.data / folder, None, f"the sides of {part} have {len(texts[0])} and {len(texts[1])} lines"
-        )
+        raise FormatError(data / folder, None, f"the sides of {part} have {len(texts[0])} and {len(texts[1])} lines")
     return texts
 
 

@@ -39,6 +39,15 @@ class Paper:
     needs: str  # which data, in a line
     steps: Callable[[Run], list[Step]]
     report: Callable[[Run], Report]  # of what was done so far: must work when steps are missing
+    without_data: tuple[str, ...] = ()  # steps that need no other step and read no data
+
+    def reading(self, steps: Sequence[Step]) -> list[str]:
+        """The names of those of the steps that begin with the data."""
+        return [step.name for step in steps if step.needs == () and step.name not in self.without_data]
+
+    def minutes(self, *, quick: bool) -> float:
+        """About how long all steps take."""
+        return sum(step.minutes for step in self.steps(Run(Path(self.name), None, quick)))
 
 
 def _is_text(value: Any) -> bool:
@@ -63,7 +72,7 @@ class Run:
     """A directory in which a paper is reproduced."""
 
     folder: Path
-    data: Path
+    data: Path | None  # None for steps that read none
     quick: bool = False
     seed: int = 1
     threads: int | None = None
@@ -131,7 +140,8 @@ class Run:
         chosen = select(steps, only)
         check_packages([step for step in chosen if self.seconds(step.name) is None])
         settings = {"paper": paper.name, "quick": self.quick, "seed": self.seed}
-        noted = {"data": str(self.data.resolve()), "systems": str(self.base.resolve()), "versions": versions()}
+        data = {} if self.data is None else {"data": str(self.data.resolve())}
+        noted = {**data, "systems": str(self.base.resolve()), "versions": versions()}
         with self.place.opened(settings, noted, resume=resume, say=self.say):
             make_folder(self.base, "--systems")
 
@@ -178,7 +188,7 @@ class RunCopy:
 
     paper: str
     folder: Path
-    data: Path
+    data: Path | None
     systems: Path
     quick: bool
     seed: int
@@ -187,7 +197,8 @@ class RunCopy:
     @classmethod
     def of(cls, run: Run, paper: Paper) -> RunCopy:
         """That of a run, whose workers may stand in other folders."""
-        places = (run.folder.absolute(), run.data.absolute(), run.base.absolute())
+        data = None if run.data is None else run.data.absolute()
+        places = (run.folder.absolute(), data, run.base.absolute())
         return cls(paper.name, *places, quick=run.quick, seed=run.seed, key=new_key())
 
     def __call__(self, name: str) -> None:

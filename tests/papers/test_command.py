@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from nbest.base.errors import ParameterError
 from nbest.cli.main import main
-from nbest.papers import PAPERS
+from nbest.papers import PAPERS, paper
+from nbest.papers.run import Run
+from nbest.runs.steps import duration
 from tests.papers.test_yuan import make_data
 
 
@@ -31,6 +34,66 @@ def test_steps_are_listed_without_data(name: str, tmp_path: Path, capfd: pytest.
     assert last.split()[0] == "left"
     assert all(row.split()[-1] in ("s", "min", "h") for row in [*rows, last])
     assert not (tmp_path / "run").exists()
+
+
+def test_all_papers_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call("--list") == 0
+    told = capfd.readouterr()
+    words = told.out.split()
+    for name in PAPERS:
+        found = paper(name)
+        assert name in words
+        assert found.citation.split()[-1] in words
+        assert f"{name} needs {found.needs}\n" in told.out
+        for quick in (True, False):
+            minutes = sum(step.minutes for step in found.steps(Run(tmp_path, None, quick=quick)))
+            assert duration(60 * minutes) in told.out
+    assert "nbest reproduce PAPER --list" in told.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_paper_has_to_be_named(capfd: pytest.CaptureFixture[str]) -> None:
+    assert call("--quick") == 2
+    said = capfd.readouterr().err
+    assert all(name in said for name in PAPERS)
+    assert "nbest reproduce --list" in said
+
+
+def test_data_are_needed_only_by_steps_that_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call("pauls-2009", "--quick", "--only", "example", "-o", "run") == 0
+    assert (tmp_path / "run" / "report.md").is_file()
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert "data" not in about
+    assert call("pauls-2009", "--quick", "--only", "ex*", "--data", "nowhere", "-o", "other") == 2
+    assert "got 'nowhere'" in capfd.readouterr().err
+    more = ("pauls-2009", "--quick", "-o", "run", "--resume")
+    assert call(*more) == 2
+    assert "--data must name a folder with mt/europarl" in capfd.readouterr().err
+    assert call(*more, "--only", "example", "--quiet") == 0  # done already
+    assert call(*more, "--only", "example", "--data", ".", "--quiet") == 0
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", sorted(PAPERS))
+def test_papers_say_which_steps_need_no_data(name: str, tmp_path: Path) -> None:
+    """Those that need no other step, in a folder where there are none."""
+    found = paper(name)
+    run = Run(tmp_path / "run", None, quick=True)
+    steps = {step.name: step for step in found.steps(run)}
+    assert set(found.without_data) <= {name for name, step in steps.items() if step.needs == ()}
+    for each in found.without_data:
+        run.reproduce(found, only=[each])
+    for step in steps.values():
+        if step.needs == () and step.name not in found.without_data:
+            with pytest.raises(ParameterError, match="--data"):
+                run.reproduce(found, only=[step.name], resume=True)
+            break
 
 
 def test_the_list_says_what_is_done(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
