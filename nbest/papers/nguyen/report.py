@@ -295,8 +295,8 @@ def _differences(run: Run, sizes: NguyenSizes) -> list[str]:
         "on these only, where the paper's is on all weights. With a prior on all of them (tried first, variances 1 to "
         "10,000) every kind of kernel was 0.2 to 1.9 BLEU below the linear model on dev.",
         f"Maximum-likelihood kernels are fitted to at most {sizes.pool:,} hypotheses, those of the learning curve to "
-        f"{sizes.curve_pool:,}; of a hypothesis the 8 largest posteriors count. The covariance of perceptron kernels is measured around the nearest mean "
-        "(docs/features.md); one row has that of all hypotheses, as printed.",
+        f"{sizes.curve_pool:,}; of a hypothesis the 8 largest posteriors count. The covariance of perceptron kernels "
+        "is measured around the nearest mean (docs/features.md); one row has that of all hypotheses, as printed.",
         "Bins and kernels start from the weights of the linear model and 0 for new columns and are trained for "
         f"{sizes.iterations} iterations of RProp (the paper: about 50); the variance is one of "
         f"{', '.join(f'{value:g}' for value in sizes.variances)}.",
