@@ -13,6 +13,7 @@ from nbest.optimisers.result import Result
 
 _GROW, _SHRINK = 1.2, 0.5
 _LEAST, _MOST = 1e-6, 50.0
+_STILL = 10  # iterations without a change that end it: on a plateau steps that were halved have grown sixfold by then
 
 
 def rprop(
@@ -29,7 +30,7 @@ def rprop(
 
     Each weight has its own step, which grows by 1.2 while its gradient keeps its sign and halves when it flips;
     a flipped gradient counts as 0 once. Riedmiller & Braun (1993), as in Nguyen et al. (2007), section 2.4.
-    Steps stay in [1e-6, 50]. Stops when the value changes by less than `tolerance`, relative, three times running.
+    Steps stay in [1e-6, 50]. Stops when the value changes by less than `tolerance`, relative, ten times running.
     The best point seen is returned. `state` (of an earlier result's `history[-1]["state"]`) resumes where that run
     was, whatever `start` is; `callback(iteration, weights, value)` may return True to stop.
     """
@@ -49,7 +50,7 @@ def rprop(
             best, best_value = weights.copy(), value
         history.append({"value": float(value)})
         same = still + 1 if abs(previous - value) <= tolerance * max(abs(value), 1e-12) else 0
-        if same >= 3 or not gradient.any():
+        if same >= _STILL or not gradient.any():
             status, message = "converged", f"the value no longer changes after {iteration + 1} iterations"
             break
         if callback is not None and callback(iteration, weights, value):

@@ -293,3 +293,16 @@ def test_adaptive_lengthens_and_shortens_its_steps():
     # 0.1 too far, 0.05 too far, 0.025 too far: three failures, and where it was
     assert wall.weights.tolist() == [0.01]
     assert wall.history[-1]["state"] == {"step": pytest.approx(0.0125)}
+
+
+def test_rprop_goes_on_over_a_plateau():
+    """At first the value changes by less than the tolerance several times running, while steps are still growing."""
+
+    def function(w):
+        cube = (w[0] / 5.0) ** 5
+        return 1.0 - 0.5 * np.tanh(cube), np.array([-0.5 * (1.0 - np.tanh(cube) ** 2) * w[0] ** 4 / 5.0**4])
+
+    found = rprop(function, np.array([0.01]), tolerance=1e-5)
+    changes = -np.diff([each["value"] for each in found.history])
+    assert (changes[:3] < 1e-5).all()
+    assert found.value == pytest.approx(0.5, abs=1e-4)
