@@ -9,7 +9,7 @@ from typing import Any
 from nbest.base.errors import CapabilityError, ParameterError
 from nbest.cli.console import Console
 from nbest.cli.rerank import Rerank
-from nbest.decisions.choose import calibration_for
+from nbest.decisions.choose import calibration_for, decision_of
 from nbest.model.abstention import DELTA, Abstention, abstain_below, by_coverage, by_risk
 from nbest.model.confidence import Confidence
 from nbest.model.loglinear import LogLinear
@@ -43,23 +43,25 @@ def abstention_of(
     return found
 
 
-def _how(call: Rerank, more: str = "") -> str:
-    """The command by which confidence is learned."""
-    model = "" if call.model is None and call.weights is None else " --model MODEL"
+def _how(call: Rerank, model: LogLinear | None, decision: Mapping[str, Any]) -> str:
+    """The command by which the confidence of choices by a decision is learned."""
+    alone = call.model is None and call.weights is None
+    named = "" if alone else " --model MODEL"
+    own = {"kind": "vote"} if alone else decision_of(model or LogLinear({}))
+    more = "" if dict(decision) == dict(own) else f" {_words(decision)}"
     answer = "" if call.answer is None else f" --answer {shlex.quote(call.answer)}"
-    return f"nbest calibrate HELDOUT{model}{more} --metric METRIC{answer} -o OUT learns it from held-out lists"
+    return f"nbest calibrate HELDOUT{named}{more} --metric METRIC{answer} -o OUT learns it from held-out lists"
 
 
 def _known(call: Rerank, model: LogLinear | None, decision: Mapping[str, Any], option: str) -> Confidence:
     known = None if model is None else model.calibration
     if known is None:
-        raise CapabilityError(
-            f"{option} needs a model that knows how sure its choices are, and this does not; {_how(call)}"
-        )
+        how = _how(call, model, decision)
+        raise CapabilityError(f"{option} needs a model that knows how sure its choices are, and this does not; {how}")
     if calibration_for(model, decision, known.answer) is None:
         raise CapabilityError(
             f"{option} needs a model that knows how sure choices by this decision are; it knows of "
-            f"{_words(known.decision)}, not of {_words(decision)}; {_how(call, ' --decision DECISION')}"
+            f"{_words(known.decision)}, not of {_words(decision)}; {_how(call, model, decision)}"
         )
     return known
 
@@ -68,7 +70,8 @@ def _say_uncalibrated(call: Rerank, model: LogLinear | None, decision: Mapping[s
     known = None if model is None else model.calibration
     if known is None or calibration_for(model, decision, known.answer) is None:
         by = "" if known is None else f" by {_words(decision)}"
-        console.say(f"the confidence of choices{by} is a share of votes or weight, not calibrated; {_how(call)}")
+        how = _how(call, model, decision)
+        console.say(f"the confidence of choices{by} is a share of votes or weight, not calibrated; {how}")
 
 
 def need_calibrated(call: Rerank, calibrated: bool) -> None:

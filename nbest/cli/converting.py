@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError, ParameterError
+from nbest.base.errors import CapabilityError, ParameterError, listed
 from nbest.base.types import Floats
 from nbest.cli.console import Console
 from nbest.cli.convert import Convert
@@ -15,7 +15,7 @@ from nbest.cli.loading import Source, files_of_options, over_blocks, reader_opti
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune, split
 from nbest.corpus.operations import join
-from nbest.features.wanted import columns
+from nbest.features.wanted import columns, names_in
 from nbest.forests.derivations import forests_of
 from nbest.forests.kbest import kbest
 from nbest.forests.pruning import prune as prune_forests
@@ -52,6 +52,7 @@ class _Conversion:
         """Lists without duplicates or cut."""
         if self.call.model is not None or self.call.prune is not None:
             raise CapabilityError("--model and --prune are for forests, and these are lists")
+        blocks = _less(blocks, self.call)
         if self.call.rest is None:
             return _put(blocks, self.call)
         assert self.call.split is not None
@@ -81,6 +82,21 @@ class _Conversion:
         return _put_forests(forests, call, None if wanted == "jsonl" else wanted)
 
 
+def _less(blocks: Iterable[NBest], call: Convert) -> Iterator[NBest]:
+    """Lists without the features to be dropped, which some block must have: sparse ones may come late."""
+    names = names_in(call.drop)
+    missing = dict.fromkeys(names)
+    known: dict[str, None] = {}
+    for block in blocks:
+        known |= dict.fromkeys(block.names)
+        here = [name for name in names if name in block.feature_names or name in block.sparse_names]
+        for name in here:
+            missing.pop(name, None)
+        yield columns(block, drop=here)
+    if missing:
+        raise ParameterError(f"--drop: no feature {next(iter(missing))!r} in these lists; known: {listed(known)}")
+
+
 def _put(blocks: Iterable[NBest], call: Convert) -> str:
     """Write lists, without what is to be left out, as the target asks."""
     wanted = format_of(call.target, call.target_format)
@@ -100,7 +116,6 @@ def put_lists(blocks: Iterable[NBest], target: str, wanted: str | None) -> str:
 
 
 def _trimmed(lists: NBest, call: Convert) -> NBest:
-    lists = columns(lists, drop=call.drop)
     lists = dedupe(lists) if call.dedupe else lists
     return lists if call.top is None else prune(lists, call.top)
 

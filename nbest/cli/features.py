@@ -54,6 +54,8 @@ class AddLm(c.ReaderOption, c.ThreadsOption, c.Quiet):
         )
         with console.progress("reading the language model") as progress:
             model = load_lm(self.lm, progress)
+        if self.name in corpus.feature_names:
+            console.warn(f"the column {self.name!r} of the lists is replaced; --name NAME keeps both")
         with console.progress("scoring") as progress:
             corpus = add_lm(corpus, model, self.name, threads=self.threads, progress=progress)
         write(corpus, self.output, wanted)

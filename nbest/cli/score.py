@@ -20,7 +20,7 @@ class Score(c.MetricOptions, c.AnswerOption, c.TableOption, c.Quiet, c.AsJson):
     external with --scores, a file for each output: one number a line, or a table with ids. JSON lines of nbest rerank
     carry the gains and groups of their lists: --metric external takes these gains, and tests go by these groups.
 
-    Segments that an output abstains from are left out for all; the column answered then counts what each answers.
+    Segments that an output abstains from are left out for all; the column covered then counts what each gives.
 
     [bold]Examples[/bold]
 

@@ -1,4 +1,4 @@
-"""What `nbest score` prints: the systems by their metrics, how many segments they answer, and tests of their pairs."""
+"""What `nbest score` prints: the systems by their metrics, how many outputs they give, and tests of their pairs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Answered:
-    """Of how many of all segments each system gives an answer, in each of its runs; scores are of `scored` segments."""
+class Covered:
+    """Of how many of all segments each system gives an output, in each of its runs; scores are of `scored` segments."""
 
     counts: Mapping[str, Sequence[int]]
     segments: int
@@ -37,13 +37,13 @@ class Answered:
 
     @property
     def is_partial(self) -> bool:
-        """Whether any system leaves a segment without an answer."""
+        """Whether any system leaves a segment without an output."""
         return any(count < self.segments for runs in self.counts.values() for count in runs)
 
     def of(self, name: str) -> Row:
         """The counts of a system for JSON."""
         first, *others = runs = self.counts[name]
-        return {"answered": list(runs) if others else first, "segments": self.segments, "scored": self.scored}
+        return {"covered": list(runs) if others else first, "segments": self.segments, "scored": self.scored}
 
     def cell(self, name: str) -> str:
         """The counts of a system: 168/361."""
@@ -56,22 +56,22 @@ class Answered:
         return f"scores are of {self.scored} of {self.segments} segments, those that no system leaves out"
 
 
-def scores_table(found: Sequence[Scored], answered: Answered, note: str) -> Table:
+def scores_table(found: Sequence[Scored], covered: Covered, note: str) -> Table:
     """The systems by one metric or several; of several systems, how they differ from the first."""
     sets = [(each, _columns(each, alone=len(found) == 1)) for each in found]
     values: list[list[Cell]] = []
     for at, row in enumerate(found[0].rows):
         mine = [(each.rows[at], key) for each, columns in sets for _, key in columns]
         untested = [None if key == "difference" and each["p"] is None else each[key] for each, key in mine]
-        counts = [answered.cell(row["system"])] if answered.is_partial else []
+        counts = [covered.cell(row["system"])] if covered.is_partial else []
         values.append([row["system"], *counts, *untested])
-    notes = [answered.note] if answered.scored < answered.segments else []
+    notes = [covered.note] if covered.scored < covered.segments else []
     notes += [f"signature: {each.metric}|{each.rows[0]['signature']}" for each in found]
     if "spread" in found[0].rows[0]:
         notes.append(f"means over runs; spread: standard deviation over runs; {POOLED}")
     if len(found) > 1 and "p" in found[0].rows[0]:
         notes.append(f"p: {found[0].test} test against the first system")
-    heads = [Column("system"), *([Column("answered")] if answered.is_partial else [])]
+    heads = [Column("system"), *([Column("covered")] if covered.is_partial else [])]
     heads += [column for _, columns in sets for column, _ in columns]
     return Table(heads, values, notes=[*notes, *([note] if note else [])], missing="")
 

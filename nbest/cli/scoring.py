@@ -15,7 +15,7 @@ from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate, settable
 from nbest.cli.loading import Measure, measure
 from nbest.cli.score import Score
-from nbest.cli.scored import Answered, Row, Scored, pairs_table, scores_table
+from nbest.cli.scored import Covered, Row, Scored, pairs_table, scores_table
 from nbest.cli.streams import put
 from nbest.corpus import Texts
 from nbest.corpus.answers import answer_rule
@@ -61,7 +61,7 @@ def _print(call: Score, scoring: _Scoring, found: Sequence[Scored], console: Con
         print_json([row for each in found for row in each.rows])
         return
     for together in [found] if call.table is not None else [[each] for each in found]:
-        tables = [scores_table(together, scoring.answered, scoring.note)]
+        tables = [scores_table(together, scoring.covered, scoring.note)]
         tables += [pairs_table(together)] if call.pairs else []
         for table in tables:
             if call.table is None:
@@ -126,6 +126,8 @@ class _Scoring:
         if outputs.abstained:
             console.warn(f"{outputs.abstained} segments that a system gives no answer to are left out, for all systems")
         texts, references = outputs.systems, outputs.references
+        if not (call.answer or "").startswith("json:"):
+            refuse_objects(texts, references, call.refs or (), within=call.answer is not None)
         if call.answer is not None:
             rule = answer_rule(call.answer)
             texts = {path: [rule.answer(text) for text in mine] for path, mine in texts.items()}
@@ -133,7 +135,6 @@ class _Scoring:
                 if "" in mine:
                     console.say(f"{path}: {mine.count('')} of {len(mine)} outputs have no answer")
             references = [[rule.of_reference(text) for text in group] for group in references]
-        refuse_objects(texts, references, call.refs or ())
         groups = groups_of(outputs) if call.groups is None else read_groups(call.groups, outputs.ids)
         return cls(call, systems, texts, references, outputs=outputs, groups=groups)
 
@@ -143,22 +144,22 @@ class _Scoring:
         return clustered(self.groups) if len(self.systems) > 1 else ""
 
     @property
-    def answered(self) -> Answered:
-        """How many segments each system answers."""
-        counts = {name: [self.outputs.answered[path] for path in runs] for name, runs in self.systems.items()}
-        return Answered(counts, self.outputs.segments, self.outputs.scored)
+    def covered(self) -> Covered:
+        """How many outputs each system gives."""
+        counts = {name: [self.outputs.covered[path] for path in runs] for name, runs in self.systems.items()}
+        return Covered(counts, self.outputs.segments, self.outputs.scored)
 
     def scored(self, how: Measure) -> Scored:
         """One row a system for one metric."""
         metric = how.metric
         stats = {name: [by_group(run, self.groups) for run in runs] for name, runs in self._stats(how).items()}
-        answered, rows = self.answered, []
+        covered, rows = self.covered, []
         answer = f"|answer:{self.call.answer}" if self.call.answer and not isinstance(metric, External) else ""
         signature = metric.signature(len(self.references[0]) if self.references else 0) + answer
         for name, runs in stats.items():
             found = Pooled.of(metric, runs)
             row: Row = {"system": name, "name": metric.name, "score": found.mean, "signature": signature}
-            row |= answered.of(name)
+            row |= covered.of(name)
             if max(map(len, stats.values())) > 1:
                 row |= {"runs": list(found.scores), "spread": found.spread}
             if len(stats) > 1:

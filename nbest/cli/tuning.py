@@ -76,7 +76,7 @@ def run(call: Tune) -> None:
     with console.progress("adding features") as pipeline.progress, console.convergence():
         dev, *held = pipeline.prepare(*corpora)
     heldout, pipeline.progress = held[0] if held else None, None
-    show_added(console, pipeline.added_)
+    show_added(console, pipeline.added_, pipeline.replaced_)
     check_enough(call, dev)
     if dev.scored:
         warn_of_labels(console, dev)

@@ -51,6 +51,7 @@ class Row:
     runs: tuple[float, ...] = ()
     p_against: float | None = None
     decisions: tuple[str, ...] = ()  # by which the runs choose, each once
+    settled: bool = False  # whether held-out lists settled that
 
     @property
     def spread(self) -> float | None:
@@ -235,6 +236,7 @@ class _Judge:
         dev, heldout = (_mean(runs, each) for each in ("dev", "heldout"))
         kinds = tuple(dict.fromkeys(str(decision_of(model)["kind"]) for model in runs))
         told: dict[str, Any] = {"model": runs[0], "runs": found.scores, "p_against": against, "decisions": kinds}
+        told["settled"] = any(model.settled for model in runs)
         return Row(name, dev, heldout, found.mean, p, **told), chosen
 
 

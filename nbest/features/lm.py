@@ -13,7 +13,7 @@ from nbest.base.errors import CapabilityError, FormatError, ParameterError
 from nbest.base.files import reason_of
 from nbest.corpus import NBest, Texts
 from nbest.features.paths import checksum, need_plain
-from nbest.features.recipes import record, with_made
+from nbest.features.recipes import record
 
 if TYPE_CHECKING:
     from nbest.lm.model import LanguageModel
@@ -47,12 +47,12 @@ def add_lm(
     threads: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> NBest:
-    """The lists with the columns `name` and `name_oov` of this model."""
+    """The lists with the columns `name` and `name_oov` of this model, in place of any of the same names."""
     texts = _need_texts(corpus)
     scores = model.score(texts, threads, progress)
     names = (name, f"{name}_oov")
     oov = scores.zero + (scores.unknown if np.isfinite(model.logprobs[0]) else 0.0)
-    return with_made(corpus, names, np.stack([scores.logprobs, oov], axis=1), "lm")
+    return corpus.without_features(names).with_features(names, np.stack([scores.logprobs, oov], axis=1))
 
 
 def lm_recipe(corpus: NBest, path: str = "", name: str = "lm") -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nbest.base.errors import CapabilityError
-from nbest.base.types import Floats
 from nbest.corpus import NBest
 from nbest.corpus.recipes import same_recipe
 
@@ -19,17 +17,6 @@ Recipe = Mapping[str, Any]
 def record(before: NBest, after: NBest, kind: str, **options: Any) -> NBest:
     """`after`, which is `before` with the columns of this recipe, as lists that say so."""
     return replace(after, recipes=(*before.recipes, {"kind": kind, **options}))
-
-
-def with_made(corpus: NBest, names: Sequence[str], columns: Floats, kind: str) -> NBest:
-    """The lists with columns [H, len(names)] that a feature makes, last; columns of these names must be the same."""
-    for name, made in zip(names, columns.reshape(corpus.hypotheses, len(names)).T, strict=True):
-        if name in corpus.feature_names and not np.allclose(corpus.column(name), made, rtol=1e-4, atol=1e-6):
-            raise CapabilityError(
-                f"the feature {kind!r} makes a column {name!r}, and the lists have another of that name; leave out "
-                f"{kind!r} or that column (nbest convert --drop {name})"
-            )
-    return corpus.without_features(names).with_features(names, columns)
 
 
 def with_recipes(recipes: Iterable[Recipe], own: Iterable[Recipe]) -> tuple[Recipe, ...]:

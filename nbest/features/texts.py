@@ -12,7 +12,7 @@ from nbest.base.types import Floats
 from nbest.compute import segments
 from nbest.corpus import NBest, Texts, characters, intern
 from nbest.corpus.answers import voting
-from nbest.features.recipes import record, with_made
+from nbest.features.recipes import record
 
 _FEW = 1000  # texts that Python counts faster than a kernel is loaded
 
@@ -21,7 +21,7 @@ def length(corpus: NBest) -> NBest:
     """Adds `words` and `chars`: how many words and how many characters (white space apart) a hypothesis has."""
     if corpus.texts is None:
         raise CapabilityError("the feature 'length' needs the texts of the hypotheses and these lists carry none")
-    return record(corpus, with_made(corpus, ("words", "chars"), _lengths(corpus.texts), "length"), "length")
+    return record(corpus, _with(corpus, ("words", "chars"), _lengths(corpus.texts)), "length")
 
 
 def _lengths(texts: Texts) -> Floats:
@@ -39,13 +39,13 @@ def answered(corpus: NBest) -> NBest:
     if corpus.compared is None:
         raise CapabilityError("the feature 'answered' needs the texts of the hypotheses and these lists carry none")
     column = (corpus.compared.ends > corpus.compared.starts).astype(np.float64)
-    return record(corpus, with_made(corpus, ("answered",), column, "answered"), "answered")
+    return record(corpus, _with(corpus, ("answered",), column), "answered")
 
 
 def rank(corpus: NBest) -> NBest:
     """Adds `rank`: minus the logarithm of the place in the list, 0 for the first."""
     place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)
-    return record(corpus, with_made(corpus, ("rank",), -np.log1p(place), "rank"), "rank")
+    return record(corpus, _with(corpus, ("rank",), -np.log1p(place)), "rank")
 
 
 def frequency(corpus: NBest, cap: int = 5) -> NBest:
@@ -67,7 +67,7 @@ def frequency(corpus: NBest, cap: int = 5) -> NBest:
     columns = np.zeros((corpus.hypotheses, 2))
     np.add.at(columns[:, 0], owner, np.log(np.minimum(counts, cap) + 0.5))
     np.add.at(columns[:, 1], owner, -(counts <= 1).astype(np.float64))
-    return record(corpus, with_made(corpus, ("frequency", "rare"), columns, "frequency"), "frequency", cap=cap)
+    return record(corpus, _with(corpus, ("frequency", "rare"), columns), "frequency", cap=cap)
 
 
 def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50, normalize: str = "none") -> NBest:
@@ -87,8 +87,7 @@ def agreement(corpus: NBest, metric: str = "wer", evidence: int = 50, normalize:
     how = {} if normalize == "none" else {"normalize": normalize}
     weights = voting(corpus.answers, _by_place(corpus))
     losses = expected_losses(make_metric(metric, **how), corpus.compared, corpus.offsets, weights, evidence=evidence)
-    added = with_made(corpus, ("agreement",), -losses, "agreement")
-    return record(corpus, added, "agreement", metric=metric, evidence=evidence, **how)
+    return record(corpus, _with(corpus, ("agreement",), -losses), "agreement", metric=metric, evidence=evidence, **how)
 
 
 def agreement_recipe(corpus: NBest, **options: Any) -> dict[str, Any]:
@@ -101,3 +100,8 @@ def _by_place(corpus: NBest) -> Floats:
     place = np.arange(corpus.hypotheses) - np.repeat(corpus.offsets[:-1], corpus.lengths)
     weights = 1.0 / (1.0 + place)
     return weights / np.repeat(segments.sums(weights, corpus.offsets), corpus.lengths)
+
+
+def _with(corpus: NBest, names: tuple[str, ...], columns: Floats) -> NBest:
+    """The lists with these columns, in place of any of the same names."""
+    return corpus.without_features(names).with_features(names, columns)

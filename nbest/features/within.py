@@ -16,7 +16,7 @@ from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.features.bins import need_features
-from nbest.features.recipes import record, with_made
+from nbest.features.recipes import record
 from nbest.features.standardise import within_scale
 
 _HUGE = 1e300  # quotients beyond it are cut off: sums must not overflow
@@ -94,7 +94,7 @@ def _with(
     made = [make(name, corpus.column(name), corpus.offsets) for name in features]
     names = [f"{prefix or kind}:{name}" for name in features]
     columns = np.stack(made, axis=1) if made else np.zeros((corpus.hypotheses, 0))
-    added = with_made(corpus, names, columns, kind)
+    added = corpus.without_features(names).with_features(names, columns)
     return record(corpus, added, kind, features=list(features), **options)
 
 

@@ -205,7 +205,7 @@ def _owners(corpus: NBest, table: ScoreTable, *, others: bool) -> Ints:
         row = int(np.argmax(strange))
         known = f"there is no segment {table.ids[row]!r} in the lists, whose first is {corpus.ids[0]!r}"
         numbered = "; their ids are numbers in order, which the table needs, too (a column named by --id)"
-        table.complain(row, known + (numbered if corpus.ids[0] == "0" and not table.ids[row].isdigit() else ""))
+        table.complain(row, known + (numbered if list(corpus.ids) == [str(i) for i in range(len(corpus))] else ""))
     return owners
 
 

@@ -34,7 +34,7 @@ class Outputs:
         default_factory=dict
     )  # [N] of systems that carry them, NaN where nothing is chosen
     groups: dict[str, list[str]] = field(default_factory=dict)  # N of systems that carry them
-    answered: dict[str, int] = field(default_factory=dict)  # of how many segments each system gives an answer
+    covered: dict[str, int] = field(default_factory=dict)  # of how many segments each system gives an output
 
     @property
     def scored(self) -> int:
@@ -83,7 +83,7 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
         abstained=len(abstained),
         gains={path: np.array([gains[i] for i in kept], np.float64) for path, gains in _told("gain", rows, ids)},
         groups={path: [groups[i] for i in kept] for path, groups in _told("group", rows, ids)},
-        answered={path: len(ids) - len(_not_chosen(mine) | _abstained(mine)) for path, mine in rows.items()},
+        covered={path: len(ids) - len(_not_chosen(mine) | _abstained(mine)) for path, mine in rows.items()},
     )
 
 
@@ -169,7 +169,7 @@ def _by_line(lines: dict[str, list[str]], given: Sequence[tuple[str | Path, list
         if other != size:
             raise FormatError(path, None, f"has {other} lines while {first} has {size}")
     references, left_out = align_lines(given, size) if given else ((), 0)
-    return Outputs(lines, references, left_out, size, answered=dict.fromkeys(lines, size))
+    return Outputs(lines, references, left_out, size, covered=dict.fromkeys(lines, size))
 
 
 def _texts(path: str, lines: list[str], given: Sequence[tuple[str | Path, list[str]]]) -> dict[str, str] | None:

@@ -78,16 +78,21 @@ def _aligned(path: str | Path, lines: list[str], ids: list[str], named: bool) ->
     if own is not None:
         raise FormatError(path, None, _difference(list(own), ids, named, "lines carry the ids"))
     begin = ids_before_blanks(without_blank_end(lines)) or _mostly_known(lines, ids)
-    if begin is not None:
+    if begin is not None and _have_blanks(lines):
         raise FormatError(path, None, _difference(begin, ids, named, "lines look like 'id text' with the ids"))
     return _by_line(path, lines, ids, named)
 
 
 def _after_blanks(lines: list[str], ids: list[str]) -> dict[str, str] | None:
     """Texts of lines `id text`. A lone number before a blank is no id: "0 degrees" may be the only segment's text."""
-    if len(ids) == 1 and whole_numbers(ids) is not None:
+    if (len(ids) == 1 and whole_numbers(ids) is not None) or not _have_blanks(lines):
         return None
     return texts_after_blanks(without_blank_end(lines))
+
+
+def _have_blanks(lines: list[str]) -> bool:
+    """Whether any line has two words; where none has, they are texts (right answers, say), and no ids without any."""
+    return any(len(line.split(None, 1)) > 1 for line in lines)
 
 
 def _mostly_known(lines: list[str], ids: list[str]) -> list[str] | None:

@@ -12,31 +12,40 @@ from nbest.base.types import References
 from nbest.formats.lists.base import shown
 
 
-def refuse_objects(systems: Mapping[str, Sequence[str]], references: References, refs: Sequence[str | Path]) -> None:
+def refuse_objects(
+    systems: Mapping[str, Sequence[str]], references: References, refs: Sequence[str | Path], *, within: bool = False
+) -> None:
     """Complain of references, from the files `refs`, and of outputs by their files, that are records and no texts.
 
-    These are JSON objects, all of one side, which are compared with what is none, or of which each has an id of its
-    own. Texts may be objects where those of the other side are some, too.
+    These are JSON objects, all of one side, which are compared with what is none, or with objects that have no key but
+    "id" in common with them. With `within` a rule looks for answers within texts, which may be objects then: records
+    have an id each.
     """
-    wanted = [text for group in references for text in group]
-    for path, texts in systems.items():
-        if _are_records(wanted, texts):
-            lists = 'or JSON lines with "id" and "references"'
-            raise FormatError(", ".join(map(str, refs)), None, _complaint(wanted, lists))
-        if wanted and _are_records(texts, wanted):
+    wanted = [_object(text) for group in references for text in group if text.strip()]
+    found = {path: [_object(text) for text in texts if text.strip()] for path, texts in systems.items()}
+    if _are_records(wanted, [each for mine in found.values() for each in mine], within):
+        lists = 'or JSON lines with "id" and "references"'
+        raise FormatError(", ".join(map(str, refs)), None, _complaint(wanted, lists))
+    for path, mine in found.items():
+        if wanted and _are_records(mine, wanted, within):
             lists = 'or JSON lines with "id" and "text" as of nbest rerank --json'
-            raise FormatError(path, None, _complaint(texts, lists))
+            raise FormatError(path, None, _complaint(mine, lists))
 
 
-def _are_records(texts: Sequence[str], others: Sequence[str]) -> bool:
-    objects = [_object(text) for text in texts if text.strip()]
-    if not objects or None in objects:
+Object = dict[str, Any] | None
+
+
+def _are_records(own: Sequence[Object], others: Sequence[Object], within: bool) -> bool:
+    objects = [each for each in own if each is not None]
+    if not objects or len(objects) < len(own):
         return False
-    ids = {str(each["id"]) for each in objects if each and "id" in each}
-    return len(ids) == len(objects) or all(_object(text) is None for text in others)
+    if within and len({str(each.get("id")) for each in objects if "id" in each}) < len(objects):
+        return False
+    keys = set().union(*objects) - {"id"}
+    return not any(each is not None and (not keys or keys & each.keys()) for each in others)
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _object(text: str) -> Object:
     """The object that a text is; None of other texts."""
     if not text.lstrip().startswith("{"):
         return None
@@ -47,9 +56,9 @@ def _object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _complaint(texts: Sequence[str], lists: str) -> str:
-    first = next(text for text in texts if text.strip())
+def _complaint(objects: Sequence[Object], lists: str) -> str:
+    first = shown(json.dumps(objects[0], ensure_ascii=False))
     return (
-        f"lines are whole JSON objects ({shown(first)}), not texts; expected texts, one a line or by id, {lists}; "
+        f"lines are whole JSON objects ({first}), not texts; expected texts, one a line or by id, {lists}; "
         "--answer json:PATH compares what is within objects"
     )

@@ -60,7 +60,7 @@ def _row(row: Row) -> dict[str, Any]:
         **({} if row.p_against is None else {"p_against": row.p_against}),
         "seconds": row.seconds,
         "settings": settings,
-        **({"decisions": list(row.decisions)} if row.decisions else {}),
+        **({"decisions": list(row.decisions), "settled": row.settled} if row.decisions else {}),
         "weights": None if row.model is None else dict(row.model.weights),
     }
 
@@ -89,7 +89,8 @@ def comparison_table(found: Found) -> Table:
         cells.append([name, *(row.get(key) for key in list(columns)[1:]), *taken, settings])
     runs = [f"scores are means over runs; spread: standard deviation of test scores over runs; {POOLED}"]
     below = [f"worse than the first hypotheses on test: {', '.join(found['below'])}"] if found["below"] else []
-    told = [_sizes(found["segments"], settled=bool(decided))] if found.get("segments") else []
+    settled = any(row.get("settled") and set(row["decisions"]) != {"1best"} for row in rows)
+    told = [_sizes(found["segments"], settled=settled)] if found.get("segments") else []
     notes = [_NOTE, *told, *(runs if "spread" in shown else []), *below, *([found["note"]] if found["note"] else [])]
     return Table(
         [*columns.values(), *decided, Column("settings")], cells, caption=found["metric"], notes=notes, missing=""
@@ -99,7 +100,11 @@ def comparison_table(found: Found) -> Table:
 def _sizes(segments: Mapping[str, int], *, settled: bool) -> str:
     """How many segments methods are tuned on, chosen by and tested on."""
     said = f"segments: {segments['dev']} of dev, {segments['heldout']} held out, {segments['test']} of test"
-    return f"{said}; decisions are settled on those held out (nbest tune: in folds of all of dev)" if settled else said
+    return (
+        f"{said}; decisions were settled on those held out, by nbest tune in folds of dev where a method has them"
+        if settled
+        else said
+    )
 
 
 # a directory ----------------------------------------------------------------------------------------------------

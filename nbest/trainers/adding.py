@@ -76,6 +76,7 @@ class WithColumns:
     sets: tuple[Any, ...]
     recipes: tuple[Mapping[str, Any], ...]
     added: Added | None = None  # by `auto`
+    replaced: tuple[str, ...] = ()  # columns that the first corpus had with other values
 
 
 def add_columns(
@@ -87,12 +88,20 @@ def add_columns(
     """
     named, auto = besides_auto(add)
     recipes = fit_recipes(sets[0], wanted(named))
+    before, *_ = sets
     sets = tuple(None if each is None else columns(each, recipes, only, drop) for each in sets)
+    replaced = _replaced(before, sets[0]) if recipes else ()
     if not auto:
-        return WithColumns(sets, recipes)
+        return WithColumns(sets, recipes, replaced=replaced)
     added = choose_features(sets[0], progress=progress)
     sets = tuple(None if each is None else apply_recipes(each, added.recipes) for each in sets)
-    return WithColumns(sets, (*recipes, *added.recipes), added)
+    return WithColumns(sets, (*recipes, *added.recipes), added, replaced)
+
+
+def _replaced(before: Corpus, after: Corpus) -> tuple[str, ...]:
+    """Columns of which the values are other ones now, by more than they may have been rounded."""
+    both = [name for name in before.feature_names if name in after.feature_names]
+    return tuple(n for n in both if not np.allclose(before.column(n), after.column(n), rtol=1e-3, atol=1e-3))
 
 
 def choose_features(corpus: Corpus, *, seed: int = 1, progress: Progress = None) -> Added:
@@ -162,6 +171,9 @@ def _offer(lists: NBest, kind: str) -> _Offer | Tried:
         wide = apply_recipes(lists, fit_recipes(lists, [want]))
     except CapabilityError as error:
         return Tried(kind, why=str(error))
+    replaced = next((name for name in own if not np.array_equal(lists.column(name), wide.column(name))), None)
+    if replaced is not None:
+        return Tried(kind, why=f"the lists have another {replaced!r} already")
     columns = _measured(wide, [name for name in wide.feature_names if name not in own])
     if not columns.shape[1]:
         return Tried(kind, why="it adds nothing new that differs within lists")

@@ -35,6 +35,7 @@ class Pipeline(Parameters):
     )
     progress: Callable[[int, int], None] | None = parameter(None, "told how much `auto` has tried", public=False)
     recipes_: tuple[Mapping[str, Any], ...] = field(default=(), init=False, repr=False)
+    replaced_: tuple[str, ...] = field(default=(), init=False, repr=False)  # columns that `add` made anew
     added_: Added | None = field(default=None, init=False, repr=False)
 
     def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
@@ -63,5 +64,5 @@ class Pipeline(Parameters):
         if self.decision != AUTO:
             decision_of(LogLinear({}), self.decision)  # a wrong one is told before the work
         made = add_columns(self.add, (corpus, *others), only=self.only, drop=self.drop, progress=self.progress)
-        self.recipes_, self.added_ = made.recipes, made.added
+        self.recipes_, self.added_, self.replaced_ = made.recipes, made.added, made.replaced
         return made.sets

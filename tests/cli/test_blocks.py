@@ -148,3 +148,15 @@ def _rounded(value):  # type: ignore[no-untyped-def]
     if isinstance(value, list):
         return [_rounded(each) for each in value]
     return float(f"{value:.10g}") if isinstance(value, float) else value
+
+
+def test_a_feature_to_be_dropped_may_first_be_seen_in_a_later_block(folder: Path, both) -> None:  # type: ignore[no-untyped-def]
+    rows = [{"id": f"s{i}", "hypotheses": [{"text": "x", "features": {"am": 1.0}}]} for i in range(40)]
+    rows[30]["hypotheses"][0]["sparse"] = {"late": 1.0}  # type: ignore[index]
+    (folder / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, code in (("late", 0), ("am", 0), ("never", 2)):
+        whole, parts = both("convert", "some.jsonl", f"{name}.jsonl", "--drop", name, output="some.jsonl")
+        assert whole == parts
+        assert whole[0] == code
+        assert (folder / f"{name}.jsonl").is_file() == (code == 0)
+    assert "late" not in (folder / "late.jsonl").read_text()

@@ -155,19 +155,23 @@ def test_the_first_hypotheses_need_no_model(run: Run, folder: Path) -> None:
     assert run("rerank", "test.nbest", "--decision", "first").out == (folder / "first.txt").read_text()
 
 
-def test_an_added_feature_takes_the_place_of_none(run: Run, folder: Path) -> None:
-    assert run(*TUNE, "--add", "length", "-o", "m.json").code == 0
+def test_an_added_feature_that_takes_the_place_of_another_is_warned_of(run: Run, folder: Path) -> None:
+    ran = run(*TUNE, "--add", "length", "-o", "m.json")
+    assert (ran.code, "anew" in ran.err) == (0, False)
     for name in ("dev", "test"):
         text = (folder / f"{name}.nbest").read_text()
         (folder / f"{name}.nbest").write_text(text.replace("noise=", "words="))
-    for ran in (run(*TUNE, "--add", "length", "-o", "m.json"), run("rerank", "test.nbest", "--model", "m.json")):
-        assert ran.code == 2
-        assert "leave out 'length' or that column (nbest convert --drop words)" in ran.err
+    ran = run(*TUNE, "--add", "length", "-o", "m.json")
+    assert ran.code == 0
+    assert "warning: --add made words anew, and the lists have other values there" in ran.err
+    assert run("rerank", "test.nbest", "--model", "m.json").code == 0
+    others = ("--methods", "likelihood", "--test", "dev.nbest", "--test-refs", "dev.ref")
+    compared = run("compare", *TUNE[1:-2], "--add", "length", *others)
+    assert "--add made words anew" in compared.err
     for name in ("dev", "test"):
         assert run("convert", f"{name}.nbest", f"less-{name}.nbest", "--drop", "words").code == 0
         (folder / f"less-{name}.nbest").rename(folder / f"{name}.nbest")
-    assert run(*TUNE, "--add", "length", "-o", "m.json").code == 0
-    assert run("rerank", "test.nbest", "--model", "m.json").code == 0
+    assert "anew" not in run(*TUNE, "--add", "length", "-o", "m.json").err
     ran = run("convert", "test.nbest", "x.jsonl", "--drop", "nothing")
     assert (ran.code, "nothing" in ran.err) == (2, True)
 

@@ -59,13 +59,13 @@ def table(capsys: Captured, *words: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(capsys.readouterr().out)))
 
 
-# answered -------------------------------------------------------------------------------------------------------
+# covered -----------------------------------------------------------------------------------------------------
 
 
-def test_the_table_says_how_many_segments_are_answered(capsys: Captured) -> None:
-    assert table(capsys, "some.jsonl") == [["system", "answered", "exact"], ["some.jsonl", "9/12", "100.0"]]
+def test_the_table_says_how_many_segments_are_given(capsys: Captured) -> None:
+    assert table(capsys, "some.jsonl") == [["system", "covered", "exact"], ["some.jsonl", "9/12", "100.0"]]
     heads, *rows = table(capsys, "good.tsv", "some.jsonl", "few.jsonl")
-    assert heads[:3] == ["system", "answered", "exact"]
+    assert heads[:3] == ["system", "covered", "exact"]
     assert [row[1] for row in rows] == ["12/12", "9/12", "5/12"]
     assert main(["score", "good.tsv", "few.jsonl", "--refs", "refs.tsv", "-m", "exact"]) == 0
     assert "scores are of 5 of 12 segments, those that no system leaves out" in capsys.readouterr().out
@@ -73,23 +73,23 @@ def test_the_table_says_how_many_segments_are_answered(capsys: Captured) -> None
 
 def test_the_count_is_in_json_too(capsys: Captured) -> None:
     rows = scored(capsys, "good.tsv", "some.jsonl", "few.jsonl")
-    assert [(row["answered"], row["segments"], row["scored"]) for row in rows] == [(12, 12, 3), (9, 12, 3), (5, 12, 3)]
+    assert [(row["covered"], row["segments"], row["scored"]) for row in rows] == [(12, 12, 3), (9, 12, 3), (5, 12, 3)]
     (row,) = scored(capsys, "good.tsv")
-    assert (row["answered"], row["segments"], row["scored"]) == (12, 12, 12)
+    assert (row["covered"], row["segments"], row["scored"]) == (12, 12, 12)
 
 
-def test_references_without_an_output_are_not_answered(capsys: Captured) -> None:
+def test_references_without_an_output_are_not_given(capsys: Captured) -> None:
     lines("part.tsv", Path("good.tsv").read_text(encoding="utf-8").splitlines()[:8])
     assert table(capsys, "part.tsv")[1][1] == "8/12"
 
 
 def test_the_counts_of_runs_are_the_least_and_the_most(capsys: Captured) -> None:
     assert [row[1] for row in table(capsys, "good.tsv", "gate=some.jsonl,few.jsonl")[1:]] == ["12/12", "5 to 9/12"]
-    assert scored(capsys, "good.tsv", "gate=some.jsonl,few.jsonl")[1]["answered"] == [9, 5]
+    assert scored(capsys, "good.tsv", "gate=some.jsonl,few.jsonl")[1]["covered"] == [9, 5]
 
 
-def test_where_all_is_answered_no_column_says_so(capsys: Captured) -> None:
-    assert "answered" not in table(capsys, "good.tsv", "bad.tsv")[0]
+def test_where_all_is_given_no_column_says_so(capsys: Captured) -> None:
+    assert "covered" not in table(capsys, "good.tsv", "bad.tsv")[0]
     assert main(["score", "good.tsv", "--refs", "refs.tsv", "-m", "exact"]) == 0
     assert "segments" not in capsys.readouterr().out
 
@@ -99,7 +99,7 @@ def test_all_forms_of_tables_have_the_column(capsys: Captured) -> None:
         assert main(["score", "some.jsonl", "--refs", "refs.tsv", "-m", "exact,wer", "--table", form]) == 0
         out = capsys.readouterr().out
         assert out.count("9/12") == 1
-        assert "answered" in out
+        assert "covered" in out
 
 
 # pairs ----------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_lists_without_references_are_refused(capsys: Captured) -> None:
 RECORDS = [{"id": f"s{i}", "gold": text} for i, text in enumerate(REFERENCES)]
 
 
-@pytest.mark.parametrize("more", [(), ("--answer", "boxed")])
+@pytest.mark.parametrize("more", [(), ("--answer", "boxed"), ("--answer", "last-number")])
 @pytest.mark.parametrize("output", ["good.tsv", "some.jsonl", "records.jsonl", "lists.jsonl"])
 def test_records_are_no_references(output: str, more: tuple[str, ...], capsys: Captured) -> None:
     objects("gold.jsonl", RECORDS)
@@ -184,8 +184,8 @@ def test_records_and_lists_are_no_outputs(capsys: Captured) -> None:
     objects("gold.jsonl", [{"output": row["gold"]} for row in RECORDS])
     objects("lists.jsonl", LISTS)
     lines("refs.txt", REFERENCES)
-    for name in ("gold.jsonl", "lists.jsonl"):
-        said = refused(capsys, name, "--refs", "refs.txt", "-m", "exact")
+    for name, more in (("gold.jsonl", ()), ("lists.jsonl", ()), ("lists.jsonl", ("--answer", "last-number"))):
+        said = refused(capsys, name, "--refs", "refs.txt", "-m", "exact", *more)
         assert f"{name}: lines are whole JSON objects" in said
         assert "--answer json:PATH" in said
 
@@ -202,3 +202,20 @@ def test_texts_may_be_objects_on_both_sides(capsys: Captured) -> None:
     lines("mine.json", ["{broken", *(f'{{"x": {i}}}' for i in range(1, N))])
     assert main(["score", "mine.json", "--refs", "refs.json", "-m", "exact", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["score"] == pytest.approx(100 * (N - 1) / N)
+
+
+def test_objects_with_ids_are_texts_where_both_sides_have_the_same_keys(capsys: Captured) -> None:
+    """And where one of several systems writes none."""
+    objects("refs.json", [{"id": i, "x": i} for i in range(N)])
+    lines("broken.txt", ["{broken"] * N)
+    words = ["score", "broken.txt", "refs.json", "--refs", "refs.json", "-m", "exact", "--json"]
+    assert main(words) == 0
+    assert [row["score"] for row in json.loads(capsys.readouterr().out)] == [0.0, 100.0]
+
+
+def test_an_answer_may_be_within_an_object(capsys: Captured) -> None:
+    objects("mine.json", [{"thought": "so", "x": 7 * i + 3} for i in range(N)])
+    lines("refs.txt", [str(7 * i + 3) for i in range(N)])
+    words = ["score", "mine.json", "--refs", "refs.txt", "-m", "exact", "--answer", "last-number", "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)[0]["score"] == 100.0

@@ -154,3 +154,6 @@ def test_a_plurality_vote_stands_beside_what_is_tuned(capfd: pytest.CaptureFixtu
     assert "segments: 60 of dev, 20 held out, 50 of test" in capfd.readouterr().out
     assert main(["report", "compared", "-o", "page.html"]) == 0
     assert main([*compared, "--json", "--table", "latex"]) == 2
+    capfd.readouterr()
+    assert main([*compared, "--decision", "vote"]) == 0
+    assert "were settled" not in capfd.readouterr().out

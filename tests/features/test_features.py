@@ -104,13 +104,3 @@ def test_scale_follows_units_and_finds_what_never_differs():
         0,
         0,
     ]
-
-
-@pytest.mark.parametrize("kind", ["length", "rank", "frequency", "agreement", "answered"])
-def test_columns_of_the_lists_are_never_replaced(kind):
-    made = FEATURES[kind](toy_lists())
-    plain, (recipe,) = replace(made, recipes=()), made.recipes
-    assert set(apply_recipes(plain, [recipe]).feature_names) == set(made.feature_names)  # the same values
-    other = replace(plain, features=plain.features + 1.0)
-    with pytest.raises(CapabilityError, match=f"'{kind}' makes a column .* and the lists have another"):
-        apply_recipes(other, [recipe])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbest.base.errors import FormatError, ParameterError
 from nbest.formats import read_references
-from nbest.formats.references import align_references
+from nbest.formats.references import align_lines, align_references
 
 
 @pytest.fixture
@@ -235,3 +235,11 @@ def test_lists_that_do_not_are_refused(refs, content: str, message: str) -> None
 def test_texts_that_are_json_are_texts(refs) -> None:
     texts = '{"name": "lamp", "on": true}\n[1, 2]\n'
     assert refs(2, texts) == (('{"name": "lamp", "on": true}',), ("[1, 2]",))
+
+
+def test_numbers_alone_are_texts_and_no_ids_without_any():
+    """Right answers of three questions, which are the numbers of the questions by chance."""
+    references, left_out = align_lines([("gold.txt", ["0", "1", "2"])], 3)
+    assert (references, left_out) == ((("0",), ("1",), ("2",)), 0)
+    references, _ = align_lines([("gold.txt", ["0 a", "1", "2 c"])], 3)
+    assert references == (("a",), ("",), ("c",))
