@@ -266,7 +266,7 @@ def _posteriors(small: bool) -> None:
         x = x.astype(np.float64)
         with computing_on(DEVICE):
             device = on_device(mixture, 8)
-            shards = hypotheses(x)
+            shards = hypotheses(x, len(mixture))
             parts = [rows_on(device, shard) for shard in shards]
             took = seconds(lambda d=device, p=parts: [d.largest(each, 8, 1e-3, 20.0) for each in p], 2)
             whole = seconds(lambda m=mixture, s=shards: largest(m, s, 8, 1e-3), 1)

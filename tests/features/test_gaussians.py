@@ -12,8 +12,17 @@ from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.features import GaussianKernels, apply_recipes, reestimate
 from nbest.features.kernels import em
-from nbest.features.kernels.mixture import LANES, GaussianMixture, densities, neighbours, padded_rows, room_for
-from nbest.features.kernels.posteriors import kernel_posteriors, largest
+from nbest.features.kernels.mixture import (
+    LANES,
+    MANY,
+    GaussianMixture,
+    densities,
+    neighbours,
+    padded_rows,
+    room_for,
+    together,
+)
+from nbest.features.kernels.posteriors import hypotheses, kernel_posteriors, largest
 from nbest.features.kernels.reestimate import PARTS, MovingKernels, moved
 from nbest.objectives import NO_PENALTY, Likelihood
 from nbest.objectives.risk import Risk
@@ -523,6 +532,26 @@ def test_neighbours_are_an_order_of_all_in_full_chunks():
     widths = [np.ptp(points[order[low : low + LANES]], axis=0).prod() for low in range(0, 7 * LANES, LANES)]
     assert np.mean(widths) < 0.3 * np.ptp(points, axis=0).prod()
     assert np.array_equal(neighbours(points[:5]), np.arange(5))
+
+
+def test_the_order_in_which_hypotheses_pass_many_kernels_does_not_matter():
+    """Posteriors to the last bit, sums of expectation maximisation to rounding."""
+    rng, width = np.random.default_rng(3), 3
+    mixture = GaussianMixture(
+        clusters(3, MANY, width), rng.uniform(0.01, 0.1, (MANY, width)), np.full(MANY, -np.log(MANY))
+    )
+    x = clusters(4, 300, width)
+    order = together(x, MANY)
+    assert np.array_equal(np.sort(order), np.arange(len(x)))
+    assert not np.array_equal(order, np.arange(len(x)))
+    assert np.array_equal(together(x, MANY - 1), np.arange(len(x)))
+    as_given = largest(mixture, hypotheses(x, MANY - 1), 8, 1e-3)
+    for found, plain in zip(largest(mixture, hypotheses(x, MANY), 8, 1e-3), as_given, strict=True):
+        np.testing.assert_array_equal(found, plain)
+    own, sums = em._statistics(mixture, em.row_shards(x[order]), 1)
+    plain, expected = em._statistics(mixture, em.row_shards(x), 1)
+    assert own == pytest.approx(plain, rel=1e-12)
+    np.testing.assert_allclose(sums, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_of_equal_kernels_the_first_comes_first():

@@ -18,7 +18,7 @@ from nbest.decisions import oracle
 from nbest.formats import read
 from nbest.papers import paper
 from nbest.papers.run import Run
-from nbest.papers.yuan import text
+from nbest.papers.yuan import isolate_li, text
 from nbest.papers.yuan.isolate import ROWS, isolate
 from nbest.papers.yuan.lists import Kana
 from nbest.systems.converter.converter import Converter
@@ -94,7 +94,7 @@ def test_the_whole_report(done: Run) -> None:
     steps = [step.name for step in PAPER.steps(done)]
     assert all(done.result(name) is not None for name in steps)
     content = json.loads((done.folder / "report.json").read_text())
-    first, gold, second, why, news, tanaka = content["tables"]
+    first, gold, second, why, why_li, news, tanaka = content["tables"]
     assert [row[0] for row in first["rows"]][:3] == ["trigram", "MSR", "MSR-II"]
     trigram, *methods, oracle = first["rows"]
     assert all(cell is not None for row in methods for cell in row)
@@ -109,7 +109,8 @@ def test_the_whole_report(done: Run) -> None:
     assert second["rows"][-1][0] == "later news"
     assert [row[0] for row in why["rows"]] == [row.title for row in ROWS.values()]
     assert all(cell is not None for row in why["rows"] for cell in row if not isinstance(cell, str))
-    assert all(cell is not None for row in second["rows"] for cell in row)
+    assert [row[1] for row in why_li["rows"]] == [row.title for row in isolate_li.ROWS.values()]
+    assert all(cell is not None for row in (*second["rows"], *why_li["rows"]) for cell in row)
     assert len(news["rows"]) == len(tanaka["rows"]) == 8
     assert content["differences"]
     text = (done.folder / "report.md").read_text()
@@ -152,6 +153,20 @@ def test_rows_that_isolate_differ_in_one_thing(done: Run) -> None:
     again = isolate(kana, "lists-all")
     assert again == done.need("why-lists-all")
     assert again["base"]["test"] == done.need("jackknife-test")["cer"]
+
+
+def test_rows_about_interpolation_differ_in_one_thing(done: Run) -> None:
+    """Unchanged it is what the table of adaptation has; models without readings and n-grams with them are others."""
+    found = {name: done.need(f"why-li-tanaka-{name}") for name in isolate_li.ROWS}
+    table = done.need("tanaka-li-fixed")["sizes"]["2000"]
+    same = found["same"]
+    assert same["cer"] == done.need("tanaka-test")["cer"]
+    assert (same["li"]["cer"], same["li"]["weight"]) == (table["cer"], table["weight"])
+    assert same["methods"]["msr2"]["cer"] == table["msr2"]["cer"]
+    assert same["columns"] < found["trigrams"]["columns"] < found["readings"]["columns"]
+    assert all(found[name]["li"] == same["li"] for name in ("trigrams", "readings"))
+    assert isolate_li.converter_of(Kana(done), isolate_li.ROWS["surface"]).tokens == "surface"
+    assert found["twelfth"]["cer"] > same["cer"]
 
 
 def test_interpolation_on_the_same_lists(done: Run) -> None:

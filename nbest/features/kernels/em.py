@@ -13,7 +13,15 @@ from nbest.base.randomness import generator
 from nbest.base.types import Floats
 from nbest.compute.executors import HeldShard, executor_of
 from nbest.features.kernels.expect import expect
-from nbest.features.kernels.mixture import LANES, ROWS, GaussianMixture, PackedMixture, padded_rows, padded_width
+from nbest.features.kernels.mixture import (
+    LANES,
+    ROWS,
+    GaussianMixture,
+    PackedMixture,
+    padded_rows,
+    padded_width,
+    together,
+)
 from nbest.features.kernels.posteriors import on_device
 
 if TYPE_CHECKING:
@@ -52,13 +60,13 @@ def fit_gaussians(
     Cost: up to H x kernels x D x 4 multiply-adds a round of the last size, and as many rounds in all before it.
     """
     random = generator(seed)
-    shards = row_shards(x)
     variance = np.maximum(x.var(axis=0, dtype=np.float64), floor)
     mixture = GaussianMixture(x.mean(axis=0, dtype=np.float64)[None], variance[None], np.zeros(1))
     sizes = [1]
     while sizes[-1] < kernels:
         sizes.append(min(2 * sizes[-1], kernels))
     done, total, history = 0, iterations * sum(sizes[1:]), []
+    shards = row_shards(x[together(x, total)])
     for size in sizes[1:]:
         mixture = _split(mixture, size, fraction, random)
         for _ in range(iterations):

@@ -4,8 +4,9 @@ The log density of kernel m is  c_m - sum_d (x_d s_md - t_md)^2  with s = 1 / sq
 multiply-adds a feature without the cancellation of the expanded square, in single precision. Kernels are packed in
 chunks of 64 neighbours (`LANES`), hypotheses go by 16 (`ROWS`), so a chunk is read once for 16 hypotheses and all
 accumulators stay in the first-level cache. A chunk whose box of means is so far from four hypotheses that none of its
-kernels can be within a cutoff of their best ones is left out. What follows (exponentials, sums) looks only at kernels
-within that cutoff, and only into chunks whose maximum says that they have some.
+kernels can be within a cutoff of their best ones is left out; where there are many kernels, hypotheses come in an order
+of neighbours, too. What follows (exponentials, sums) looks only at kernels within that cutoff, and only into chunks
+whose maximum says that they have some.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from nbest.compute.intrinsics import fmax
 
 LANES = 64  # kernels in a chunk
 ROWS = 16  # hypotheses for which a chunk is read once
+MANY = 4096  # kernels that hypotheses pass from which on it pays to bring neighbours together first
 LIMIT = 1e5  # standardised features are clipped to this, so that squares stay within single precision
 
 fast = compiled(fastmath={"nnan", "nsz", "contract", "reassoc"})
@@ -80,19 +82,24 @@ class PackedMixture(NamedTuple):
     highest: Floats  # [chunks] the largest constant of each chunk
 
 
-def neighbours(points: Floats) -> Ints:
-    """An order of points [M, D] in which each `LANES` are near each other: halved where they are widest, and again."""
+def neighbours(points: Floats, size: int = LANES) -> Ints:
+    """An order of points [M, D] in which each `size` are near each other: halved where they are widest, and again."""
     order, left = [np.zeros(0, np.int64)], [np.arange(len(points))]
     while left:
         some = left.pop()
-        if len(some) <= LANES:
+        if len(some) <= size:
             order.append(some)
             continue
-        half = (len(some) // 2 + LANES - 1) // LANES * LANES
+        half = (len(some) // 2 + size - 1) // size * size
         own = points[some]
         split = np.argsort(own[:, np.ptp(own, axis=0).argmax()], kind="stable")
         left += [some[split[half:]], some[split[:half]]]
     return np.concatenate(order)
+
+
+def together(x: Floats, kernels: int) -> Ints:
+    """The order in which hypotheses x [H, D] pass so many kernels."""
+    return neighbours(x, ROWS) if kernels >= MANY else np.arange(len(x))
 
 
 def padded_width(width: int) -> int:

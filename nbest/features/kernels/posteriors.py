@@ -25,6 +25,7 @@ from nbest.features.kernels.mixture import (
     near,
     padded_rows,
     room_for,
+    together,
 )
 from nbest.objectives.backends import current_backend
 
@@ -47,17 +48,20 @@ class Hypotheses(HeldShard):
     """A shard of hypotheses whose posteriors are wanted."""
 
     x: Floats  # [H, D]
+    kernels: int  # that they pass
 
     @cached_property
-    def forms(self) -> tuple[Floats, Floats]:
-        """Padded in single precision, and as they are."""
-        return padded_rows(self.x), np.ascontiguousarray(self.x, np.float64)
+    def forms(self) -> tuple[Ints, Floats, Floats]:
+        """The order in which they pass the kernels; in it, padded in single precision and as they are."""
+        order = together(self.x, self.kernels)
+        own = np.ascontiguousarray(self.x, np.float64)[order]
+        return order, padded_rows(own), own
 
 
-def hypotheses(x: Floats, threads: int | None = None) -> list[Hypotheses]:
-    """Shards of x [H, D], in its order: several for each worker. What is found does not depend on where it is cut."""
+def hypotheses(x: Floats, kernels: int, threads: int | None = None) -> list[Hypotheses]:
+    """Shards of x [H, D] for so many kernels, in its order: several for each worker. What is found does not depend on where it is cut."""
     size = _PART * max(1, len(x) // (_PART * _SHARDS * executor_of(threads).workers))
-    return [Hypotheses(x[low : low + size]) for low in range(0, len(x), size)]
+    return [Hypotheses(x[low : low + size], kernels) for low in range(0, len(x), size)]
 
 
 def kernel_posteriors(
@@ -94,7 +98,7 @@ def largest(
     threads: int | None = None,
 ) -> tuple[Ints, Floats, Ints]:
     """Kernels and posteriors [H, top] by falling posterior (ties: lowest kernel first), and how many [H] are kept."""
-    shards = x if isinstance(x, list) else hypotheses(x, threads)
+    shards = x if isinstance(x, list) else hypotheses(x, len(mixture), threads)
     top = min(top, len(mixture))
     if (device := on_device(mixture, top)) is not None:
         found = executor_of(threads).map(partial(_of_shard_on, device, top, tolerance), shards)
@@ -115,12 +119,12 @@ def _of_shard(
     tolerance: float,
     shard: Hypotheses,
 ) -> tuple[Ints, Floats, Ints]:
-    count = len(shard.x)
+    count, forms = len(shard.x), shard.forms
     out = _none(top, count)
 
     def part(low: int) -> None:
         high = min(low + _PART, count)
-        _largest(low, high, shard.forms, packed, exact, cutoff=_cutoff(tolerance), tolerance=tolerance, out=out)
+        _largest(low, high, forms, packed, exact, cutoff=_cutoff(tolerance), tolerance=tolerance, out=out)
 
     each(part, range(0, count, _PART))
     return out
@@ -208,8 +212,8 @@ def _refine(which, logs, x, exact):
 
 @kernel
 def _largest(low, high, hypotheses, mixture, exact, cutoff, tolerance, out):
-    """Fill `out` for hypotheses low:high, which come padded and as they are; so does the mixture."""
-    rows, x = hypotheses
+    """Fill `out` for hypotheses low:high, which come in an order, padded and as they are; so does the mixture."""
+    order, rows, x = hypotheses
     which, values, counts = out
     chunks = len(mixture.pairs)
     room = room_for(chunks)
@@ -236,7 +240,8 @@ def _largest(low, high, hypotheses, mixture, exact, cutoff, tolerance, out):
                 _refine(best, best_logs, x[h], exact)
                 for k in range(len(best)):
                     mass += fast_exp(best_logs[k] - top)
-            counts[h] = _keep(best, best_logs, (top, mass, tolerance), which[h], values[h])
+            place = order[h]
+            counts[place] = _keep(best, best_logs, (top, mass, tolerance), which[place], values[place])
 
 
 @kernel

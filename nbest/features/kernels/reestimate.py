@@ -112,8 +112,8 @@ class MovingKernels:
         self.recipe, self.objective, self.threads = recipe, objective, threads
         names, centre, scale = (recipe[name] for name in ("names", "centre", "scale"))
         self.x = standardised(corpus, names, centre, scale, recipe.get("within", False))
-        self.shards = hypotheses(self.x, threads)
         self.mixture = mixture_of(self.x.shape[1], recipe["means"], recipe["variances"], recipe["priors"])
+        self.shards = hypotheses(self.x, len(self.mixture), threads)
         self.kernel_weights = np.array([weights.get(f"kernel:{m}", 0.0) for m in range(len(self.mixture))])
         self.linear = corpus.features @ np.array([weights.get(name, 0.0) for name in corpus.feature_names])
         if corpus.sparse is not None:

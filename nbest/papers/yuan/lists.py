@@ -51,17 +51,18 @@ class YuanSizes:
     test_k: int  # of a dev, test or gold list
     limit: int  # features of the study of alpha
     marks: tuple[int, ...]  # numbers of features that its table shows
+    why_li: tuple[str, ...]  # domains on which it is isolated why interpolation is strong
 
 
 FULL = YuanSizes(
     held=2000, news=100_000, parts={"disjoint": 3, "jackknife": 10, "tanaka": 6, "aozora": 9, "jsquad": 1},
     gold=6000, test=2000, dev=1000,
     adapt={"tanaka": (800, 8000, 72_000), "aozora": (800, 8000, 72_000), "jsquad": (800, 8000)},
-    train_k=20, test_k=100, limit=2000, marks=(100, 500, 1000, 2000),
+    train_k=20, test_k=100, limit=2000, marks=(100, 500, 1000, 2000), why_li=("tanaka", "aozora"),
 )  # fmt: skip
 QUICK = YuanSizes(
     held=300, news=3000, parts={"disjoint": 1, "jackknife": 3, "tanaka": 1}, gold=200, test=300, dev=300,
-    adapt={"tanaka": (200, 2000)}, train_k=20, test_k=20, limit=300, marks=(10, 30, 100, 300),
+    adapt={"tanaka": (200, 2000)}, train_k=20, test_k=20, limit=300, marks=(10, 30, 100, 300), why_li=("tanaka",),
 )  # fmt: skip
 
 

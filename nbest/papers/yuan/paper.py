@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from nbest.papers.run import Paper, Run
+from nbest.papers.yuan import isolate_li
 from nbest.papers.yuan.isolate import ROWS, Isolated, isolate
 from nbest.papers.yuan.lists import GOLD, NEWS, Kana
 from nbest.papers.yuan.report import report
@@ -25,7 +26,7 @@ Minutes = Callable[[float], float]
 
 def steps(run: Run) -> list[Step]:
     """Lists and table 1 of the news, gold sets, table 2 of each domain; the studies of alpha follow their lists; then
-    interpolation on the same lists, later news, and what keeps the gain of the news small."""
+    interpolation on the same lists, later news, what keeps the gain of the news small, why interpolation is strong."""
     kana = Kana(run)
 
     def minutes(full: float) -> float:
@@ -56,7 +57,8 @@ def steps(run: Run) -> list[Step]:
             out += _studies(kana, name, minutes)
     out += [_fixed(kana, name, minutes) for name in kana.sizes.adapt]
     out.append(Step("later-news", partial(later, kana), minutes(4.0), needs=_DATA))
-    return out + [_isolated(kana, name, row, minutes) for name, row in ROWS.items()]
+    out += [_isolated(kana, name, row, minutes) for name, row in ROWS.items()]
+    return out + [_change(kana, name, row, minutes) for name in kana.sizes.why_li for row in isolate_li.ROWS]
 
 
 def _fixed(kana: Kana, name: str, minutes: Minutes) -> Step:
@@ -67,6 +69,11 @@ def _fixed(kana: Kana, name: str, minutes: Minutes) -> Step:
 def _isolated(kana: Kana, name: str, row: Isolated, minutes: Minutes) -> Step:
     needs = (*_DATA, *(step for each in row.sets for step in _lists_of(each)))
     return Step(f"why-{name}", partial(isolate, kana, name), minutes(1.0), needs=needs)
+
+
+def _change(kana: Kana, domain: str, name: str, minutes: Minutes) -> Step:
+    work = partial(isolate_li.isolate_li, kana, domain, name)
+    return Step(f"why-li-{domain}-{name}", work, minutes(2.0), needs=(*_DATA, *_CONVERTER))
 
 
 def _lists(kana: Kana, name: str, minutes: Minutes) -> list[Step]:

@@ -9,7 +9,7 @@ from nbest.papers.run import Run
 from nbest.papers.yuan.lists import METRIC, sizes_of
 from nbest.papers.yuan.tables import gold, table_1, table_2
 from nbest.papers.yuan.train import ALPHAS, METHODS
-from nbest.papers.yuan.why import why
+from nbest.papers.yuan.why import why, why_li
 from nbest.report import Cell, Column, Figure
 from nbest.report.axes import geometric
 from nbest.report.charts import LineChart, Series
@@ -48,7 +48,7 @@ DIFFERENCES = (
 def report(run: Run) -> Report:
     """What there is so far."""
     studies = {name: found for name in _SETS if (found := _study(run, name)) is not None}
-    tables = [table_1(run), gold(run), table_2(run), why(run), *(_alpha(run, *study) for study in studies.items())]
+    tables = [table_1(run), gold(run), table_2(run), why(run), why_li(run), *(_alpha(run, *study) for study in studies.items())]
     figures = [
         study.figure(f"alpha-{name}", f"Figures 1 to 4, {_SETS[name]}: effect and correlation")
         for name, study in studies.items()

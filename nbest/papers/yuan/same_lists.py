@@ -32,9 +32,9 @@ def rescored(lists: NBest, spelt: NBest, converter: Converter, adapt: Sequence[R
     return segments.argmax(scores, lists.offsets), mixture.weight
 
 
-def with_tokens(kana: Kana, converter: Converter, sentences: Sequence[ReadSentence], lists: NBest) -> NBest:
-    """The hypotheses of test lists in words with their readings."""
-    spelt = token_lists(converter, [each.kana for each in sentences], kana.sizes.test_k, kana.run.threads)
+def with_tokens(kana: Kana, converter: Converter, sentences: Sequence[ReadSentence], lists: NBest, k: int) -> NBest:
+    """The hypotheses of the k best lists of sentences in words with their readings."""
+    spelt = token_lists(converter, [each.kana for each in sentences], k, kana.run.threads)
     plain = [" ".join(map(surface_of, each.split())) for each in spelt.texts or ()]
     if plain != list(lists.texts or ()):
         raise FormatError(kana.run.work, None, "these test lists are not those of the converter; make both again")
@@ -44,7 +44,7 @@ def with_tokens(kana: Kana, converter: Converter, sentences: Sequence[ReadSenten
 def compare_fixed(kana: Kana, name: str) -> dict[str, Any]:
     """A step: linear interpolation on the test lists of a domain, and MSR-II against it, for each size."""
     lists, converter, parts = kana.read(f"{name}-test"), kana.converter(name), kana.parts(name)
-    spelt = with_tokens(kana, converter, parts.test, lists)
+    spelt = with_tokens(kana, converter, parts.test, lists, kana.sizes.test_k)
     found: dict[str, Any] = {}
     for size in kana.sizes.adapt[name]:
         count = count_of(kana, name, size)
@@ -67,7 +67,7 @@ def later(kana: Kana) -> dict[str, Any]:
     converter = kana.fit(earlier)
     test, dev = (kana.decoded(converter, part, sizes.test_k) for part in (parts.test, parts.dev))
     train = kana.decoded(converter, parts.train, sizes.train_k)
-    spelt = with_tokens(kana, converter, parts.test, test)
+    spelt = with_tokens(kana, converter, parts.test, test, sizes.test_k)
     found = {}
     for size in LATER_SIZES:
         if size == LATER_SIZES[0] or len(parts.train) > LATER_SIZES[0]:

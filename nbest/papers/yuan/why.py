@@ -1,11 +1,18 @@
-"""The table of what keeps the gain in the news small, for the report of Yuan, Gao & Bu (2007)."""
+"""The tables of what keeps the gain in the news small and of why interpolation is strong, for the report of Yuan, Gao &
+Bu (2007)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from nbest.papers.report import PaperTable
 from nbest.papers.run import Run
+from nbest.papers.yuan import isolate_li
 from nbest.papers.yuan.isolate import METHODS, ROWS
+from nbest.papers.yuan.lists import sizes_of
 from nbest.papers.yuan.tables import below
+from nbest.papers.yuan.train import ADAPTING
+from nbest.papers.yuan.train import METHODS as ADAPTED
 from nbest.report import Cell, Column
 from nbest.report.page import probability
 
@@ -40,4 +47,26 @@ def _row(run: Run, name: str) -> list[Cell] | None:
     for method in METHODS:
         reached = found["methods"][method]
         row += [reached["cer"], below(reached["cer"], base["test"]), reached["p"]]
+    return row
+
+
+def why_li(run: Run) -> PaperTable:
+    """One row a change: the converter alone, interpolation on the same lists, and the methods."""
+    columns: list[str | Column] = ["domain", "change", Column("sentences", _COUNT), "converter", "oracle"]
+    columns += ["LI, same lists", "%", "weight of the news"]
+    for method in ADAPTING:
+        columns += [ADAPTED[method].title, "%", _P]
+    names = [(domain, row) for domain in sizes_of(run).why_li for row in isolate_li.ROWS]
+    rows = [_li_row(domain, row, found) for domain, row in names if (found := run.result(f"why-li-{domain}-{row}"))]
+    note = "%: by how much the rate of the converter is lowered. p: against interpolation on the same lists."
+    return PaperTable("Why interpolation is strong: one change a row (CER, %)", columns, rows, notes=[note])
+
+
+def _li_row(domain: str, name: str, found: dict[str, Any]) -> list[Cell]:
+    base, li = found["cer"], found["li"]
+    row: list[Cell] = [domain, isolate_li.ROWS[name].title, found["sentences"], base, found["oracle"]]
+    row += [li["cer"], below(li["cer"], base), li["weight"]]
+    for method in ADAPTING:
+        reached = found["methods"][method]
+        row += [reached["cer"], below(reached["cer"], base), reached["p_fixed"]]
     return row
