@@ -1,4 +1,4 @@
-"""What the repository shows well and the site would not: links out of the documents, bars in tables."""
+"""What the repository shows well and the site would not: links out of the documents, bars and long code in tables."""
 
 from __future__ import annotations
 
@@ -26,3 +26,14 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def _plain_bars(row: str) -> str:
     return re.sub(r"`[^`]+`", lambda code: code[0].replace("\\|", "|"), row)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Code in tables may be broken after a dot, a slash, an underscore or a bracket, and not within an option."""
+
+    def breakable(code: re.Match[str]) -> str:
+        options = re.sub(r"(?<![\w-])--?\w[\w-]*", r'<span class="option">\g<0></span>', code[2])
+        return code[1] + re.sub(r"[./_(=](?=[\w&.])(?![^<]*>)", r"\g<0><wbr>", options) + "</code>"
+
+    cells = re.compile(r"<td.*?</td>", re.DOTALL)
+    return cells.sub(lambda cell: re.sub(r"(<code>)([^<]*)</code>", breakable, cell[0]), html)
