@@ -59,7 +59,10 @@ class Hypotheses(HeldShard):
 
 
 def hypotheses(x: Floats, kernels: int, threads: int | None = None) -> list[Hypotheses]:
-    """Shards of x [H, D] for so many kernels, in its order: several for each worker. What is found does not depend on where it is cut."""
+    """Shards of x [H, D] for so many kernels, in its order: several for each worker.
+
+    What is found does not depend on where it is cut.
+    """
     size = _PART * max(1, len(x) // (_PART * _SHARDS * executor_of(threads).workers))
     return [Hypotheses(x[low : low + size], kernels) for low in range(0, len(x), size)]
 

@@ -14,11 +14,10 @@ from nbest.decisions import first, oracle
 from nbest.features import apply_recipes, fit_recipes
 from nbest.papers.data import chosen_stats
 from nbest.papers.yuan.lists import Kana
-from nbest.papers.yuan.same_lists import rescored, with_tokens
-from nbest.papers.yuan.train import ADAPTING, METHODS, against, count_of
+from nbest.papers.yuan.same_lists import each_method, rescored, with_tokens
+from nbest.papers.yuan.train import against, count_of
 from nbest.systems.converter.converter import Converter
 from nbest.systems.converter.system import ConverterTraining
-from nbest.trainers import TRAINERS
 
 SIZE = 8000
 """Sentences to adapt to, or the most below it that a run has."""
@@ -58,15 +57,10 @@ def isolate_li(kana: Kana, domain: str, name: str) -> dict[str, Any]:
         every.append((lists, with_tokens(kana, converter, sentences, lists, k)))
     test, spelt = every[2]
     choice, weight = rescored(test, spelt, converter, adapt)
-    fixed = chosen_stats(test, choice)
     seen = [replace(lists, texts=own.texts) if row.read else lists for lists, own in every]
     recipes = fit_recipes(seen[0], [{"kind": "ngrams", "order": row.order}])
     train, dev, wide = (apply_recipes(each, recipes) for each in seen)
-    found = {}
-    for method in ADAPTING:
-        model = TRAINERS[METHODS[method].trainer](threads=kana.run.threads).fit(train, dev)
-        own = model.predict(wide)
-        found[method] = {**against(test, own), "p_fixed": against(test, own, fixed)["p"]}
+    found = each_method(kana, train, dev, wide, chosen_stats(test, choice))
     base = {"cer": test.score(first(None, test)), "oracle": test.score(oracle(test))}
     counts = {"sentences": len(adapt), "columns": len(train.sparse_names)}
     return {**base, **counts, "li": {**against(test, choice), "weight": weight}, "methods": found}
@@ -78,4 +72,3 @@ def converter_of(kana: Kana, row: Change) -> Converter:
         return kana.converter("jackknife")
     some = kana.news.train[: max(1, int(row.share * len(kana.news.train)))]
     return ConverterTraining(order=3, tokens=row.tokens).fit(some, kana.dictionary, threads=kana.run.threads)
-

@@ -48,7 +48,8 @@ DIFFERENCES = (
 def report(run: Run) -> Report:
     """What there is so far."""
     studies = {name: found for name in _SETS if (found := _study(run, name)) is not None}
-    tables = [table_1(run), gold(run), table_2(run), why(run), why_li(run), *(_alpha(run, *study) for study in studies.items())]
+    tables = [table_1(run), gold(run), table_2(run), why(run), why_li(run)]
+    tables += [_alpha(run, *study) for study in studies.items()]
     figures = [
         study.figure(f"alpha-{name}", f"Figures 1 to 4, {_SETS[name]}: effect and correlation")
         for name, study in studies.items()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbest.base.errors import FormatError
-from nbest.base.types import Ints
+from nbest.base.types import Floats, Ints
 from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.decisions import first, oracle
@@ -101,11 +101,17 @@ def _adapted(
     choice, weight = rescored(test, spelt, converter, adapt)
     fixed = chosen_stats(test, choice)
     recipes = fit_recipes(lists[0], [{"kind": "ngrams", "order": 2}])
-    train, dev, wide = (apply_recipes(each, recipes) for each in lists)
+    train, dev, wide = (apply_recipes(part, recipes) for part in lists)
+    found = each_method(kana, train, dev, wide, fixed)
+    both = {"li": against(anew, first(None, anew), base), "fixed": {**against(test, choice), "weight": weight}}
+    return {"sentences": len(adapt), **both, "methods": found}
+
+
+def each_method(kana: Kana, train: NBest, dev: NBest, test: NBest, fixed: Floats) -> dict[str, Any]:
+    """What the methods reach with their default settings; `p_fixed` is against these stats [N, 2]."""
     found = {}
     for method in ADAPTING:
         model = TRAINERS[METHODS[method].trainer](threads=kana.run.threads).fit(train, dev)
-        own = model.predict(wide)
+        own = model.predict(test)
         found[method] = {**against(test, own), "p_fixed": against(test, own, fixed)["p"]}
-    both = {"li": against(anew, first(None, anew), base), "fixed": {**against(test, choice), "weight": weight}}
-    return {"sentences": len(adapt), **both, "methods": found}
+    return found
