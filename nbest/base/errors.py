@@ -126,5 +126,8 @@ def _known(names: Iterable[str], name: str) -> str:
 
 def nearest(known: Sequence[str], name: str) -> str:
     """The end of a message that asks whether the nearest of the known names was meant; "" where none is near."""
-    near = get_close_matches(name, known, n=1) if len(known) < 10_000 and len(name) < 1000 else []
-    return f"; did you mean {near[0]!r}?" if near else ""
+    if len(known) >= 10_000 or len(name) >= 1000:
+        return ""
+    plain = {each.lower(): each for each in reversed(known)}
+    near = get_close_matches(name.lower(), plain, n=1)
+    return f"; did you mean {plain[near[0]]!r}?" if near else ""

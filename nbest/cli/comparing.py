@@ -9,11 +9,12 @@ from nbest.cli.compare import DENSE, SPARSE, Compare
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate
 from nbest.cli.loading import (
+    check_labels,
     files_of_options,
     measure,
+    naming,
     read_lists,
     source_of,
-    warn_of_labels,
     warn_of_overlap,
 )
 from nbest.cli.settling import check_decision
@@ -45,20 +46,21 @@ def run(call: Compare) -> None:
     how = measure(call.metric, given, call)
     refuse_rest(given, type(how.metric), own=Compare)
     sets = {}
-    for name, lists, references in (
-        ("dev", paths, call.refs),
-        ("test", call.test, call.test_refs),
-        ("held-out", call.heldout, call.heldout_refs),
+    for name, lists, references, option in (
+        ("dev", paths, call.refs, "--refs"),
+        ("test", call.test, call.test_refs, "--test-refs"),
+        ("held-out", call.heldout, call.heldout_refs, "--heldout-refs"),
     ):
         if lists:
-            sets[name] = how.measured(read_lists(source_of(call, lists, references), console))
+            with naming(lists, option):
+                sets[name] = how.measured(read_lists(source_of(call, lists, references), console))
     whole = sets["dev"]
     tuned = whole if "held-out" in sets else split(whole, 1.0 - call.split, call.seed)[0]
     # held-out segments must not shape the features
     made = add_columns(call.add, [tuned, *sets.values()], only=call.only, drop=call.drop)
     show_added(console, made.added, made.replaced)
     sets = dict(zip(sets, made.sets[1:], strict=True))
-    warn_of_labels(console, sets["dev"])
+    check_labels(console, sets["dev"])
     for name, other in (("test", "dev"), ("test", "held-out"), ("held-out", "dev")):
         if name in sets and other in sets:
             warn_of_overlap(console, name, sets[name], other, sets[other])
@@ -79,7 +81,10 @@ def run(call: Compare) -> None:
         )
     if call.output is not None:
         write_comparison(call.output, found)
-        console.say(f"wrote {call.output}: results.json, a model of each method, report.md; nbest report shows them")
+        console.say(
+            f"wrote {call.output}: results.json, a model of each method, report.md; "
+            f"nbest report {call.output} -o report.html shows them"
+        )
     show(found, console, call.as_json, call.table)
 
 

@@ -109,7 +109,7 @@ def refuse_rest(given: Mapping[str, str], *kinds: Kind, own: type) -> None:
         flags = {flag for each in parameters_of(own).values() for flag in flags_of(each)}
         mine = {flag.removeprefix("--") for flag in flags if flag.startswith("--")}
         others = sorted(known - mine)
-        besides = f"besides those of --help: known: {listed(others)}" if others else "see --help"
+        besides = f"known besides those of --help: {listed(others)}" if others else "see --help"
         raise ParameterError(f"unknown option --{shown}; {besides}{nearest(sorted(known | mine), shown)}")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from nbest.base.errors import ParameterError, nearest
 from nbest.base.registry import Registry
 from nbest.cli.commands import add_to
 
@@ -36,6 +37,21 @@ class Grouped(TyperGroup):
             add_to(app, cmd_name, self.registry[cmd_name])
             self.commands[cmd_name] = typer.main.get_group(app).commands[cmd_name]
         return self.commands.get(cmd_name)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Without anything the help is told, of which typer would print nothing."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command; of one that there is not, the nearest is told."""
+        name = args[0]
+        if not ctx.resilient_parsing and not name.startswith("-") and name not in self.registry:
+            known = list(self.registry)
+            raise ParameterError(f"unknown command {name!r}{nearest(known, name) or '; known: ' + ', '.join(known)}")
+        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Usage, what it is, commands by group, options."""

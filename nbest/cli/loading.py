@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,16 +11,16 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from nbest.base.errors import ParameterError, look_up
+from nbest.base.errors import CapabilityError, ParameterError, look_up, nearest
 from nbest.base.inputs import Input, Progress
 from nbest.base.types import Floats, References
 from nbest.cli.console import Console
 from nbest.cli.further import settable, take
 from nbest.compute import parallel
 from nbest.corpus import NBest, merge
-from nbest.corpus.contract import C, Corpus, need_lists
+from nbest.corpus.contract import C, Corpus, are_lists, need_lists
 from nbest.corpus.metric import Metric
-from nbest.evaluation.findings import label_findings
+from nbest.evaluation.findings import label_findings, reference_findings
 from nbest.evaluation.overlap import shared_segments
 from nbest.features.wanted import typed
 from nbest.formats import read_any
@@ -29,6 +30,8 @@ from nbest.formats.streams import in_blocks
 from nbest.metrics import METRICS, External, make_metric
 
 R = TypeVar("R")
+_OUTSIDE = ("comet", "xcomet", "cometkiwi", "bleurt", "bertscore", "metricx", "gemba")
+"""Metrics of other programs, by which people may ask."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def read_corpus(source: Source, console: Console) -> Corpus:
     """Lists or forests, with references where they are given; what the reader changed is said."""
     if list(source.lists).count("-") + list(source.refs or ()).count("-") > 1:
         raise ParameterError("only one input can come from standard input (-)")
-    corpus = _joined(source.lists, [read_any(path, source.format, **source.options) for path in source.lists])
+    corpus = _joined(source.lists, [read_any(path, source.format, **source.options) for path in source.lists], console)
     _say_origins(console, source.lists[0], corpus)
     if not source.refs:
         return corpus
@@ -138,11 +141,14 @@ def _say_origins(console: Console, path: str, corpus: Corpus) -> None:
         console.say(f"{path}: feature {name!r}: {origin}")
 
 
-def _joined(paths: Sequence[str], parts: list[Corpus]) -> Corpus:
+def _joined(paths: Sequence[str], parts: list[Corpus], console: Console) -> Corpus:
     """The one corpus, or several lists merged."""
     if len(parts) == 1:
         return parts[0]
     why = "forests cannot be merged with others; name one file or directory of forests"
+    count = len({name for part in parts for name in part.ids})
+    if count < sum(map(len, parts)):
+        console.say(f"{', '.join(paths)}: lists with the same id are merged: {count} segments")
     return merge(*(need_lists(part, f"{path}: {why}") for path, part in zip(paths, parts, strict=True)))
 
 
@@ -226,7 +232,14 @@ def measure(name: str | None, given: dict[str, str], call: Any, beside: Sequence
     """The metric of this name with the options of a command; takes its further options out of `given`. Options that it
     does not have may be those of metrics `beside`."""
     if name is None:
+        for option in given:
+            if meant := nearest(["metric"], option):
+                raise ParameterError(f"unknown option --{option}{meant}")
         raise ParameterError(f"say what to optimise or report with --metric, one of {', '.join(METRICS)}")
+    if name.lower() in _OUTSIDE:
+        raise ParameterError(
+            f"nbest does not compute {name}; give its scores of all hypotheses: --metric external --scores FILE"
+        )
     kind = look_up(METRICS, name, "metric")
     options = take(kind, given)
     others = [look_up(METRICS, other, "metric") for other in beside]
@@ -251,8 +264,21 @@ def measure(name: str | None, given: dict[str, str], call: Any, beside: Sequence
     )
 
 
-def warn_of_labels(console: Console, corpus: Corpus) -> None:
-    """Say which features of lists to tune on are the metric itself."""
+@contextmanager
+def naming(lists: Sequence[str], option: str) -> Iterator[None]:
+    """Complaints of lists name their file, and the option of their references."""
+    try:
+        yield
+    except (CapabilityError, ParameterError) as error:
+        said = re.sub(r"(?<![\w-])--refs\b", option, str(error))
+        raise type(error)(said if said.startswith(lists[0]) else f"{lists[0]}: {said}") from None
+
+
+def check_labels(console: Console, corpus: Corpus) -> None:
+    """Say which features of lists to tune on are the metric itself; references of other lines are an error."""
+    shifted = reference_findings(corpus, sure=True) if are_lists(corpus) else []
+    if shifted:
+        raise ParameterError(f"{shifted[0]}; is a line missing, or one too many? nbest inspect shows the lists")
     for finding in label_findings(corpus):
         console.warn(finding)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from nbest.base.errors import CapabilityError, FormatError, ParameterError
+from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import read_bytes
 from nbest.cli.console import Console
 from nbest.cli.further import refuse_rest
-from nbest.cli.loading import Measure, measure, read_lists, source_of, warn_of_overlap
+from nbest.cli.loading import Measure, measure, naming, read_lists, source_of, warn_of_overlap
 from nbest.cli.report import ReportRun
 from nbest.corpus import NBest
 from nbest.corpus.answers import OWN
@@ -63,6 +61,9 @@ def _load(path: str, call: ReportRun) -> LogLinear:
 def subject_of(call: ReportRun, paths: Sequence[str], given: dict[str, str], console: Console) -> Subject:
     """All lists with statistics, and all models."""
     if not call.model:
+        absent = next((path for path in paths if path != "-" and not Path(path).exists()), None)
+        if absent is not None:
+            raise FormatError(absent, None, "no such file or directory")
         raise ParameterError("nbest report needs --model MODEL for lists, or a directory of compare, loop or reproduce")
     models = {name: _load(path, call) for name, path in named_models(call.model)}
     how = _measure(call, given, next(iter(models.values())))
@@ -74,7 +75,7 @@ def subject_of(call: ReportRun, paths: Sequence[str], given: dict[str, str], con
         ("test", call.test, call.test_refs, "--test-refs"),
     ):
         if lists:
-            with _naming(lists, option):
+            with naming(lists, option):
                 measured = how.measured(read_lists(source_of(call, lists, refs), console, "nbest report"))
                 sets[name] = Judged(name, measured, models)
                 _ = sets[name].chosen  # a model that does not fit the lists complains here, where they have a name
@@ -84,16 +85,6 @@ def subject_of(call: ReportRun, paths: Sequence[str], given: dict[str, str], con
         if name in sets and other in sets:
             warn_of_overlap(console, name, sets[name].lists, other, sets[other].lists)
     return Subject(tuple(sets.values()), models, seed=call.seed)
-
-
-@contextmanager
-def _naming(lists: Sequence[str], option: str) -> Iterator[None]:
-    """Complaints of lists name their file, and the option of their references."""
-    try:
-        yield
-    except (CapabilityError, ParameterError) as error:
-        said = re.sub(r"(?<![\w-])--refs\b", option, str(error))
-        raise type(error)(said if said.startswith(lists[0]) else f"{lists[0]}: {said}") from None
 
 
 def _measure(call: ReportRun, given: dict[str, str], model: LogLinear) -> Measure:

@@ -16,11 +16,12 @@ from nbest.cli.deciding import say_alone
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.loading import (
     Unmeasured,
+    check_labels,
     files_of_options,
     measure,
+    naming,
     read_corpus,
     source_of,
-    warn_of_labels,
     warn_of_overlap,
 )
 from nbest.cli.settling import decision_asked, words
@@ -67,7 +68,10 @@ def run(call: Tune) -> None:
     check_validating(call)
     begin = time.perf_counter()
     sets = [(paths, call.refs), *([(call.heldout, call.heldout_refs)] if call.heldout else [])]
-    corpora = [how.measured(read_corpus(source_of(call, lists, refs), console)) for lists, refs in sets]
+    corpora = []
+    for (files, refs), option in zip(sets, ("--refs", "--heldout-refs"), strict=False):
+        with naming(files, option):
+            corpora.append(how.measured(read_corpus(source_of(call, files, refs), console)))
     if call.heldout:
         warn_of_overlap(console, "held-out", corpora[1], "dev", corpora[0])
     if call.split:
@@ -79,7 +83,7 @@ def run(call: Tune) -> None:
     show_added(console, pipeline.added_, pipeline.replaced_)
     check_enough(call, dev)
     if dev.scored:
-        warn_of_labels(console, dev)
+        check_labels(console, dev)
     if "vote" in (call.method, call.decision):
         say_alone(console, paths[0], dev, normalisation_of(signature_of(dev)) if dev.scored else "none")
     loaded = time.perf_counter()
@@ -169,6 +173,7 @@ def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> No
         console.say(f"{output} holds weights alone: choices by it are 1-best; a .json model may decide better")
     else:
         model.save(output)
+        console.say(f"wrote {output}")
 
 
 def _summary(

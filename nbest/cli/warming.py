@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -221,22 +222,28 @@ GROUPS: dict[str, Callable[[], Iterator[Step]]] = {
     "studies": _of_studies,
 }
 """Groups of commands, the longest first."""
+_NEEDS = {"translator": ("sacremoses", "nbest[mt]")}
+"""The package that a group needs, and the extra that it comes with."""
 
 
-def run_group(name: str) -> list[str]:
-    """Run the commands of a group here and in this folder; those that failed."""
+def left_out() -> dict[str, str]:
+    """The groups that need a package which is not installed, and the extra with it."""
+    return {name: extra for name, (package, extra) in _NEEDS.items() if find_spec(package) is None}
+
+
+def run_group(name: str) -> str | None:
+    """Run the commands of a group here and in this folder, up to the first that fails, which is returned."""
     from nbest.cli.main import main
 
     plainly.thrifty = False
-    failed = []
     for step in GROUPS[name]():
         with open("shown", "w", encoding="utf-8") as shown, redirect_stdout(shown):
             if not isinstance(step, str):
                 step()
             elif main([*shlex.split(step), *([] if step.split()[0] in ("inspect", "score") else ["--quiet"])]):
-                failed.append(step)
+                return step
         print(".", end="", flush=True)
-    return failed
+    return None
 
 
 # processes -------------------------------------------------------------------------------------------------------
@@ -244,7 +251,8 @@ def run_group(name: str) -> list[str]:
 
 def warm_up(processes: int, progress: Callable[[int, int], None]) -> None:
     """Run all groups, each in a process and a folder of its own; a command that fails is an error."""
-    total, done, lock = sum(len(list(commands())) for commands in GROUPS.values()), 0, threading.Lock()
+    names = [name for name in GROUPS if name not in left_out()]
+    total, done, lock = sum(len(list(GROUPS[name]())) for name in names), 0, threading.Lock()
 
     def step() -> None:
         nonlocal done
@@ -253,7 +261,7 @@ def warm_up(processes: int, progress: Callable[[int, int], None]) -> None:
             progress(done, total)
 
     with tempfile.TemporaryDirectory(prefix="nbest-warmup-") as folder, ThreadPoolExecutor(processes) as pool:
-        list(pool.map(lambda name: _run_apart(name, Path(folder, name), step), GROUPS))
+        list(pool.map(lambda name: _run_apart(name, Path(folder, name), step), names))
 
 
 def _run_apart(name: str, folder: Path, step: Callable[[], None]) -> None:
@@ -272,6 +280,4 @@ def _run_apart(name: str, folder: Path, step: Callable[[], None]) -> None:
 
 if __name__ == "__main__":
     bad = run_group(sys.argv[1])
-    for command in bad:
-        print(f"failed: nbest {command}", file=sys.stderr)
-    sys.exit(1 if bad else 0)
+    sys.exit(0 if bad is None else f"failed: nbest {bad}")

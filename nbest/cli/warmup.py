@@ -24,7 +24,7 @@ class Warmup(c.ThreadsOption, c.Quiet):
 
         from nbest.base.errors import CapabilityError
         from nbest.cli.console import Console
-        from nbest.cli.warming import warm_up
+        from nbest.cli.warming import left_out, warm_up
         from nbest.compute import compilation
         from nbest.compute.parallel import thread_count
 
@@ -34,4 +34,6 @@ class Warmup(c.ThreadsOption, c.Quiet):
         begin = time.perf_counter()
         with console.progress("compiling kernels") as update:
             warm_up(thread_count(self.threads), update)
+        for name, extra in left_out().items():
+            console.say(f"those of the {name} are left out, which needs pip install '{extra}'")
         console.say(f"kernels are ready ({time.perf_counter() - begin:.1f} s)")

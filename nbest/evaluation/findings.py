@@ -1,4 +1,5 @@
-"""What makes scores of lists suspicious: features that know the references, costs, letters in another case."""
+"""What makes scores of lists suspicious: features that know the references, costs, letters in another case, references
+of other lines."""
 
 from __future__ import annotations
 
@@ -23,6 +24,8 @@ _ROWS = 20000  # hypotheses, or texts, that are looked at first
 _PAIRS = 20  # hypotheses of different loss from which their order is no chance: 2^-20
 _COST = 0.2  # share of what can be gained over a random choice that the smallest values of a cost gain
 _LEVEL = 0.01  # p-value up to which a difference is no chance
+_SURE = 0.001  # and up to which it stops the work
+_LINES = 300  # that are looked at before it
 _CASED = 0.05  # share of capitals by which texts are in one case, or differ
 
 
@@ -178,3 +181,30 @@ def _capitals(texts: Any) -> float | None:
         upper += sum(map(str.isupper, text))
         lower += sum(map(str.islower, text))
     return upper / (upper + lower) if upper + lower else None
+
+
+# references -----------------------------------------------------------------------------------------------------
+
+
+def reference_findings(corpus: NBest, *, sure: bool = False) -> list[str]:
+    """Whether the outputs fit the references of the line before or after better than their own; `sure`: the first
+    few hundred do, beyond any chance."""
+    corpus = corpus.between(0, min(_LINES, len(corpus))) if sure else corpus
+    chosen = first(None, corpus)
+    if corpus.references is None or corpus.compared is None or len(corpus) < 5 or (chosen < 0).any():
+        return []
+    stats, metric = corpus.need_stats()
+    if isinstance(metric, External):  # its scores do not come from references
+        return []
+    sign = 1.0 if metric.higher_is_better else -1.0
+    offsets, texts = np.arange(len(corpus) + 1), corpus.compared.take(chosen)
+    own = corpus.score(chosen)
+    for shift in (1, -1):
+        moved = metric.stats(texts, offsets, corpus.references[-shift:] + corpus.references[:-shift])
+        other = float(metric.score(moved.sum(axis=0)))
+        better = sign * other > sign * own
+        if better and not (sure and permutation(metric, stats[chosen], moved).p > _SURE):
+            where = "before" if shift == 1 else "after"
+            fit = f"{other:.2f}, own {own:.2f}"
+            return [f"references do not line up: outputs fit the reference of the line {where} better ({fit})"]
+    return []

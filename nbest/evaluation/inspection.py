@@ -12,14 +12,24 @@ from nbest.compute import segments
 from nbest.corpus import NBest
 from nbest.corpus.kept import Kept
 from nbest.corpus.order import gaps
-from nbest.decisions import corpus_oracle_score, first, random_score
-from nbest.evaluation.findings import case_findings, label_findings_of, leaked_labels, looks_like_cost, oracle_like
+from nbest.decisions import corpus_oracle_score, random_score
+from nbest.evaluation.findings import (
+    case_findings,
+    label_findings_of,
+    leaked_labels,
+    looks_like_cost,
+    oracle_like,
+    reference_findings,
+)
 from nbest.evaluation.leftovers import leftover_findings, punctuation_findings
 from nbest.evaluation.overlap import shared_segments
 from nbest.evaluation.seen import Seen
-from nbest.metrics import External
 from nbest.metrics.normalise import NONE
 
+_NOTHING_TO_GAIN = "the first hypothesis is already the best of every list: there is nothing to gain"
+_NOTHING_RIGHT = (
+    "no hypothesis of any list is right: are these its references, and is the answer a part of the text (--answer)?"
+)
 _RESIDUE = 1e-4  # a feature counts as a mixture when the others explain all but this share of its spread
 
 
@@ -193,30 +203,8 @@ def _score_findings(seen: Seen, kept: Kept, features: tuple[Feature, ...], score
                 f"the largest {feature.score:.2f} (random {scores['random']:.2f}): is its sign right?"
             )
     if sign * scores["oracle"] <= sign * scores["first"] + 1e-9:
-        found.append("the first hypothesis is already the best of every list: there is nothing to gain")
-    return [*found, *case, *_reference_findings(seen.firsts)]
-
-
-def _reference_findings(corpus: NBest) -> list[str]:
-    """Whether the outputs fit the references of the line before or after better than their own."""
-    chosen = first(None, corpus)
-    if corpus.references is None or corpus.compared is None or len(corpus) < 5 or (chosen < 0).any():
-        return []
-    _, metric = corpus.need_stats()
-    if isinstance(metric, External):  # its scores do not come from references
-        return []
-    sign = 1.0 if metric.higher_is_better else -1.0
-    offsets = np.arange(len(corpus) + 1)
-    own = corpus.score(chosen)
-    for shift in (1, -1):
-        moved = corpus.references[-shift:] + corpus.references[:-shift]
-        stats = metric.stats(corpus.compared.take(chosen), offsets, moved)
-        other = float(metric.score(stats.sum(axis=0)))
-        if sign * other > sign * own:
-            where = "before" if shift == 1 else "after"
-            fit = f"{other:.2f}, own {own:.2f}"
-            return [f"references do not line up: outputs fit the reference of the line {where} better ({fit})"]
-    return []
+        found.append(_NOTHING_RIGHT if metric.higher_is_better and scores["oracle"] == 0 else _NOTHING_TO_GAIN)
+    return [*found, *case, *reference_findings(seen.firsts)]
 
 
 def _overlap_findings(corpus: NBest, other: NBest) -> list[str]:

@@ -11,7 +11,8 @@ import numpy as np
 from nbest.corpus.contract import Corpus
 from nbest.corpus.order import whole_numbers
 
-_TELLING = 20  # letters of hypothesis and reference by which a segment may be told
+_TELLING = 20  # letters of reference and first hypothesis by which a segment may be told, half of them the reference's
+_MANY, _LETTERS = 3, 100  # different hypotheses, and letters of all of them, by which it may with a shorter reference
 
 
 def shared_segments(first: Corpus, second: Corpus) -> int:
@@ -20,8 +21,8 @@ def shared_segments(first: Corpus, second: Corpus) -> int:
     All of them where the two corpora are the same. Else a segment is told by each of these, where both corpora have
     it, and only where nothing else in its own corpus is told so (a hundred questions may have the answer A):
     its input and references; its name (which is no number) and input or references; its references and first
-    hypothesis, where these are not short; all its texts and features. References alone tell nothing, and where both
-    corpora have inputs these must agree.
+    hypothesis, or all of them where references are short (an answer in a sentence that many have); all its texts and
+    features. References alone tell nothing, and where both corpora have inputs these must agree.
     """
     if _references(first) == _references(second) and _contents(first) == _contents(second):
         return len(first)
@@ -58,17 +59,18 @@ def _named(corpus: Corpus) -> list[Hashable]:
 
 
 def _beginnings(corpus: Corpus) -> list[Hashable]:
-    """References and first hypothesis; None where a list is empty or has no texts."""
-    if corpus.texts is None:
+    """References and first hypothesis, or all hypotheses; None where these are too short or few, or have no texts."""
+    texts = corpus.texts
+    if texts is None:
         return [None] * len(corpus)
-    texts = [corpus.texts[low] if low < high else None for low, high in pairwise(corpus.row_offsets)]
-    rows = zip(_references(corpus), texts, strict=True)
-    return [None if text is None or _short(text, refs) else (refs, text) for refs, text in rows]
-
-
-def _short(text: str, references: Hashable) -> bool:
-    """Whether a hypothesis and its references may be the same by chance."""
-    return len(text) + (len(references[0]) if isinstance(references, tuple) else 0) < _TELLING
+    found: list[Hashable] = []
+    for refs, (low, high) in zip(_references(corpus), pairwise(corpus.row_offsets), strict=True):
+        own = tuple(texts[h] for h in range(low, high))
+        if own and isinstance(refs, tuple) and len(refs[0]) + len(own[0]) >= _TELLING and len(refs[0]) >= _TELLING // 2:
+            found.append((refs, own[0]))
+        else:
+            found.append((refs, own) if len(set(own)) >= _MANY and sum(map(len, own)) >= _LETTERS else None)
+    return found
 
 
 def _contents(corpus: Corpus) -> list[Hashable]:

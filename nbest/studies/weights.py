@@ -136,7 +136,9 @@ class _Fit:
 
     def names(self, lists: NBest) -> tuple[str, ...]:
         """The features that can be left out: not those that the method adds itself."""
-        return tuple(self._pipeline().prepare(lists)[0].names)
+        pipeline = self._pipeline()
+        own = getattr(pipeline.trainer, "own_columns", ())  # lists that a model prepared have them
+        return tuple(name for name in pipeline.prepare(lists)[0].names if name not in own)
 
     def _pipeline(self) -> Pipeline:
         trainer = build(self.method, self.settings, seed=self.seed, threads=self.threads)

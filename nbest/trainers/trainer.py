@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from nbest.base.errors import ParameterError
 from nbest.base.parameters import Parameters, parameter, parameters_of
@@ -33,6 +33,7 @@ class Trainer(Parameters):
     )
     progress: Callable[[int, int], None] | None = parameter(None, "told how much is done and of how much", public=False)
     result_: Result | None = field(default=None, init=False, repr=False, kw_only=True)
+    own_columns: ClassVar[tuple[str, ...]] = ()  # that it adds by itself, whatever is left out
     crossed_: Any = field(default=None, init=False, repr=False, kw_only=True)  # `Crossed`, where folds were fitted
 
     def __init_subclass__(cls) -> None:

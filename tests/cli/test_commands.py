@@ -311,6 +311,52 @@ def test_inspect_finds_shifted_references(run: Run, folder: Path) -> None:
     assert "do not line up" not in run("inspect", "dev.nbest", "--refs", "dev.ref", "--metric", "wer").out
 
 
+def test_references_of_other_lines_stop_the_work(run: Run, folder: Path) -> None:
+    """A heading, or a line too few: what would be learned is worth nothing."""
+    refs = (folder / "dev.ref").read_text()
+    (folder / "headed.ref").write_text(f"REFERENCE\n{refs}")
+    for command in ("tune dev.nbest", "compare dev.nbest --test test.nbest --test-refs test.ref --methods likelihood"):
+        ran = run(*command.split(), "--refs", "headed.ref", "--metric", "wer")
+        assert ran.code == 2
+        assert "references do not line up: outputs fit the reference of the line after better" in ran.err
+        assert "is a line missing, or one too many?" in ran.err
+
+
+def test_mistakes_are_told_by_what_was_meant(run: Run, folder: Path) -> None:
+    ran = run("tune", "dev.nbest", "--refs", "dev.ref", "--metirc", "wer")
+    assert (ran.code, "unknown option --metirc; did you mean 'metric'?" in ran.err) == (2, True)
+    ran = run("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "WER")
+    assert (ran.code, "did you mean 'wer'?" in ran.err) == (2, True)
+    ran = run("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "COMET")
+    assert (ran.code, "--metric external --scores FILE" in ran.err) == (2, True)
+    ran = run("compare", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--test", "test.nbest")
+    assert ran.code == 2
+    assert "test.nbest: " in ran.err
+    assert "--test-refs" in ran.err
+    ran = run("tun", "dev.nbest")
+    assert (ran.code, "unknown command 'tun'; did you mean 'tune'?" in ran.err) == (2, True)
+    ran = run("report", "absent", "-o", "page.html")
+    assert (ran.code, "absent: no such file or directory" in ran.err) == (2, True)
+    ran = run()
+    assert (ran.code, "Tune and choose" in ran.out) == (2, True)
+
+
+def test_merged_lists_and_written_models_are_said(run: Run, folder: Path) -> None:
+    (folder / "again.nbest").write_text((folder / "dev.nbest").read_text())
+    ran = run("tune", "dev.nbest", "again.nbest", "--refs", "dev.ref", "--metric", "wer", "-o", "model.json")
+    assert "lists with the same id are merged: 60 segments" in ran.err
+    assert "wrote model.json" in ran.err
+
+
+def test_inspect_of_answers_without_their_rule(run: Run, folder: Path) -> None:
+    rows = [f'{{"id": "{i}", "references": ["{i}"], "hypotheses": [{{"text": "It is {i}."}}, {{"text": "No {i}"}}]}}\n'
+            for i in range(10, 40)]  # fmt: skip
+    (folder / "answers.jsonl").write_text("".join(rows))
+    assert "no hypothesis of any list is right" in run("inspect", "answers.jsonl", "--metric", "exact").out
+    ran = run("inspect", "answers.jsonl", "--metric", "exact", "--answer", "last-number")
+    assert "no hypothesis of any list is right" not in ran.out
+
+
 def test_convert_round_trip(run: Run, folder: Path) -> None:
     assert run("convert", "dev.nbest", "dev.jsonl.xz", "--refs", "dev.ref").code == 0
     with lzma.open(folder / "dev.jsonl.xz") as file:

@@ -71,6 +71,30 @@ def test_sentences_are_told_by_their_texts() -> None:
     assert shared_segments(shorter.with_features(["more"], np.ones(shorter.hypotheses)), dev) == 10
 
 
+def answers(seed: int, name: str) -> NBest:
+    """Samples of a language model: a number in a sentence that all have."""
+    rng = np.random.default_rng(seed)
+    right = rng.permutation(40)
+    said = np.where(rng.random((40, 8)) < 0.6, right[:, None], rng.integers(0, 40, (40, 8))).ravel()
+    return NBest(
+        offsets=8 * np.arange(41),
+        features=rng.normal(size=(320, 1)),
+        feature_names=("score",),
+        ids=tuple(f"{name}{i}" for i in range(40)),
+        texts=Texts.of(f"Let us see. The answer is {number}." for number in said),
+        references=tuple((str(number),) for number in right),
+    )
+
+
+def test_short_references_are_told_by_all_hypotheses() -> None:
+    dev, test = answers(1, "q"), answers(2, "t")
+    assert shared_segments(test, dev) == 0
+    other = np.arange(320.0)
+    again = replace(dev.with_features(["verifier"], other), ids=test.ids)  # scored anew, under other names
+    assert dev.texts is not None
+    assert shared_segments(again, dev) == sum(len(set(dev.texts[at : at + 8])) > 2 for at in range(0, 320, 8)) > 30
+
+
 def test_names_tell_where_texts_do_not() -> None:
     dev = sentences(30, 1, name="utt-")
     other = replace(sentences(30, 2, name="utt-"), references=dev.references)  # decoded by another system

@@ -148,6 +148,8 @@ def test_a_column_that_the_method_adds_cannot_be_left_out():
     assert {row["feature"]: row["share"] for row in found.rows} == pytest.approx(shares)
     assert costs
     assert None not in costs.values()
+    prepared = weights(model.prepare(LISTS), method="vote", draws=2, folds=2, samples=20, settings={"variance": 1.0})
+    assert prepared.rows == found.rows
 
 
 def test_weights_of_sparse_features_and_without_costs():

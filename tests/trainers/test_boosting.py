@@ -36,7 +36,7 @@ def mixed(seed: int, kind: str = "counts", columns: int = 40, noise: float = 0.3
         "counts": lambda size: rng.integers(1, 4, size).astype(np.float64),
         "numbers": lambda size: rng.normal(size=size),
     }[kind]
-    found = random_array((lists.hypotheses, columns), density=0.2, rng=rng, data_sampler=draw)
+    found = random_array((lists.hypotheses, columns), density=0.2, random_state=rng, data_sampler=draw)
     return lists.with_sparse([f"s{c}" for c in range(columns)], csr_array(found))
 
 

@@ -21,7 +21,7 @@ def mixed(seed: int, columns: int = 30) -> NBest:
     lists = toy_lists(seed)
     rng = np.random.default_rng(seed)
     counts = random_array(
-        (lists.hypotheses, columns), density=0.2, rng=rng, data_sampler=lambda size: rng.integers(0, 3, size)
+        (lists.hypotheses, columns), density=0.2, random_state=rng, data_sampler=lambda size: rng.integers(0, 3, size)
     )
     return lists.with_sparse([f"s{c}" for c in range(columns)], csr_array(counts).astype(np.float32))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class VoteLikelihood(Trainer):
     iterations: int = parameter(500, "of L-BFGS, at most", least=1)
     centre: dict[str, float] | None = parameter(None, "weights that the prior pulls to (None: 0)")
     seed: int = parameter(1, "of the folds")
+    own_columns: ClassVar[tuple[str, ...]] = ("answered",)
 
     @property
     def random(self) -> bool:
@@ -131,4 +132,9 @@ def _voters(corpus: Corpus, name: str) -> NBest:
 
 def with_answered(lists: NBest) -> NBest:
     """The lists with the column that counts votes."""
-    return lists if carries(lists, _ANSWERED, _ANSWERED) else apply_recipes(lists, [_ANSWERED])
+    if not carries(lists, _ANSWERED, _ANSWERED):
+        return apply_recipes(lists, [_ANSWERED])
+    if "answered" in lists.feature_names:
+        return lists
+    left = tuple(each for each in lists.recipes if each["kind"] != "answered")  # it was left out, and votes need it
+    return apply_recipes(replace(lists, recipes=left), [_ANSWERED])
