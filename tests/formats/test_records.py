@@ -56,6 +56,7 @@ def test_one_record_a_segment_is_as_json_lines():
 
 BAD = {
     "no id": ([{"text": "a"}], {}, "no column holds the ids of segments"),
+    "no text": ([{"id": 1, "hyps": ["a"]}], {}, r"no column holds texts \(text\), answers or scores .* are id, hyps"),
     "id": ([{"id": 1.5, "text": "a"}], {}, "row 0: 'id' must be a string or an integer, got a number: 1.5"),
     "nothing": ([], {}, "no rows in it"),
     "text": ([{"id": 1, "text": "a"}, {"id": 1, "text": None}], {}, "row 1: 'text' is missing"),

@@ -140,6 +140,12 @@ def _lists(table: CellTable, columns: _Columns, names: tuple[str, ...]) -> NBest
     _warn_of_gaps(table, columns.index, place[rows], segments.offsets_of(np.bincount(owners, minlength=len(places))))
     features = np.stack(list(dense.values()), axis=1) if dense else np.empty((len(ids), 0))
     sparse, sparse_names = _sparse(table, tuple(dense))
+    of_segments = _Segments(table, columns, segment_names).read(owners)
+    if texts is None and columns.answer is None and gains is None and not dense and not sparse_names:
+        has = f"the columns are {', '.join(table.names)}"
+        raise FormatError(
+            table.path, None, f"no column holds texts ({TEXTS[0]}), answers or scores of hypotheses: {has}"
+        )
     return NBest(
         offsets=segments.offsets_of(np.bincount(owners, minlength=len(places))),
         features=features[rows],
@@ -152,7 +158,7 @@ def _lists(table: CellTable, columns: _Columns, names: tuple[str, ...]) -> NBest
         sparse=None if sparse is None else sparse[rows],
         sparse_names=sparse_names,
         positions=None if (np.diff(rows) == 1).all() else rows,
-        **_Segments(table, columns, segment_names).read(owners),
+        **of_segments,
     )
 
 
