@@ -22,7 +22,7 @@ from nbest.compute.intrinsics import fmax
 
 LANES = 64  # kernels in a chunk
 ROWS = 16  # hypotheses for which a chunk is read once
-MANY = 4096  # kernels that hypotheses pass from which on it pays to bring neighbours together first
+MANY = 8192  # kernels that hypotheses pass from which on it pays to bring neighbours together first
 LIMIT = 1e5  # standardised features are clipped to this, so that squares stay within single precision
 
 fast = compiled(fastmath={"nnan", "nsz", "contract", "reassoc"})
