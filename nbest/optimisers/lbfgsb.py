@@ -14,7 +14,7 @@ from nbest.compute.blas import scipy_part
 Function = Callable[[Floats], tuple[float, Floats]]
 Callback = Callable[[int, Floats, float], bool]
 
-_CALL = "setulb(m,x,l,u,nbd,f,g,factr,pgtol,wa,iwa,task,lsave,isave,dsave,maxls,ln_task)"  # as SciPy 1.17 describes it
+_CALL = "setulb(m,x,l,u,nbd,f,g,factr,pgtol,wa,iwa,task,lsave,isave,dsave,maxls,ln_task)"  # as SciPy 1.17 and 1.18 describe it
 _MEMORY, _STEPS = 10, 20  # corrections kept, and steps of a line search: SciPy's defaults
 _NEW, _WANTED, _DONE, _STOP, _ABNORMAL = 1, 3, 4, 5, 8  # what the routine says, and is told
 _TOO_MANY, _LIMIT, _HALT = 502, 504, 505
@@ -41,8 +41,12 @@ class End:
 
 def routine() -> Any:
     """The routine of the SciPy that is installed; None where it is called otherwise than we know."""
+    from scipy.__config__ import CONFIG
+
     found = getattr(scipy_part("optimize._lbfgsb"), "setulb", None)
-    return found if getattr(found, "__doc__", "") == _CALL else None
+    described = (getattr(found, "__doc__", None) or "").partition("\n")[0].replace(" ", "")
+    wide = CONFIG["Build Dependencies"]["lapack"].get("has ilp64", False)  # its whole numbers then have 64 bits
+    return found if described == _CALL and not wide else None
 
 
 def minimise(function: Function, start: Floats, iterations: int, tolerance: float, callback: Callback) -> End | Any:
