@@ -15,6 +15,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 import nbest
+from nbest.cli import warming
 from tests.cli.conftest import sausages, write_lists, write_sources
 from tests.loop import toy_program
 from tests.loop.toy import sentences
@@ -122,3 +123,17 @@ def test_every_command_of_the_warm_up_works() -> None:
 
 def _kept(kernel: Dispatcher) -> bool:
     return Path(kernel._cache._cache_file._index_path).exists()
+
+
+def test_a_group_whose_package_is_missing_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No process is begun for it; a group that fails ends with its first error."""
+    begun: list[str] = []
+    monkeypatch.setattr(warming, "find_spec", lambda package: None)
+    monkeypatch.setattr(warming, "_run_apart", lambda name, folder, step: begun.append(name))
+    assert warming.left_out() == {"translator": "nbest[mt]"}
+    warming.warm_up(1, lambda done, total: None)
+    assert begun == [name for name in warming.GROUPS if name != "translator"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(warming.plainly, "thrifty", True)  # which it sets for its process
+    monkeypatch.setitem(warming.GROUPS, "lists", lambda: iter(["inspect absent.jsonl", "inspect other.jsonl"]))
+    assert warming.run_group("lists") == "inspect absent.jsonl"

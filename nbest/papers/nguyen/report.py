@@ -159,7 +159,7 @@ def _gaps(rows: list[dict[str, Any]]) -> list[str]:
             continue
         a, b = fitted
         end = f"; it would be 0.1 at {(a / 0.1) ** (1 / b):.2g} lists" if b > 0.05 else "; it does not close"
-        found.append(f"{_kind(kind)}, {_PRIORS[prior]}: gain on training less gain on test is {a:.3g} N^-{b:.2f}{end}.")
+        found.append(f"{_kind(kind)}, {_PRIORS[prior]}: gain on training less gain on test is {a:.3g} N^{-b:.2f}{end}.")
     return found
 
 
