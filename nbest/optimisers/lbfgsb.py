@@ -14,7 +14,7 @@ from nbest.compute.blas import scipy_part
 Function = Callable[[Floats], tuple[float, Floats]]
 Callback = Callable[[int, Floats, float], bool]
 
-_CALL = "setulb(m,x,l,u,nbd,f,g,factr,pgtol,wa,iwa,task,lsave,isave,dsave,maxls,ln_task)"  # as SciPy 1.17 and 1.18 describe it
+_CALL = "setulb(m,x,l,u,nbd,f,g,factr,pgtol,wa,iwa,task,lsave,isave,dsave,maxls,ln_task)"  # SciPy 1.17, 1.18
 _MEMORY, _STEPS = 10, 20  # corrections kept, and steps of a line search: SciPy's defaults
 _NEW, _WANTED, _DONE, _STOP, _ABNORMAL = 1, 3, 4, 5, 8  # what the routine says, and is told
 _TOO_MANY, _LIMIT, _HALT = 502, 504, 505
