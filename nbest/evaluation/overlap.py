@@ -65,12 +65,17 @@ def _beginnings(corpus: Corpus) -> list[Hashable]:
         return [None] * len(corpus)
     found: list[Hashable] = []
     for refs, (low, high) in zip(_references(corpus), pairwise(corpus.row_offsets), strict=True):
-        own = tuple(texts[h] for h in range(low, high))
-        if own and isinstance(refs, tuple) and len(refs[0]) + len(own[0]) >= _TELLING and len(refs[0]) >= _TELLING // 2:
-            found.append((refs, own[0]))
-        else:
-            found.append((refs, own) if len(set(own)) >= _MANY and sum(map(len, own)) >= _LETTERS else None)
+        size = len(refs[0]) if isinstance(refs, tuple) else 0
+        telling = 2 * size >= _TELLING
+        own = tuple(texts[h] for h in range(low, min(high, low + 1) if telling else high))
+        enough = size + len(own[0]) >= _TELLING if telling and own else _tells(own)
+        found.append((refs, own) if enough else None)
     return found
+
+
+def _tells(texts: Sequence[str]) -> bool:
+    """Whether all hypotheses of a list are hardly those of another."""
+    return len(set(texts)) >= _MANY and sum(map(len, texts)) >= _LETTERS
 
 
 def _contents(corpus: Corpus) -> list[Hashable]:
