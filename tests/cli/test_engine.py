@@ -82,6 +82,27 @@ def patiently(question, seconds=180):
     return False
 
 
+def with_workers(words, mark):
+    """The process of a command, once two workers are there; anew where Ray cannot start on a busy machine."""
+
+    def both():
+        return sum("ray::Worker" in each for each in left(mark)) == 2
+
+    for _ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nbest", *words],
+            env={**os.environ, "NBEST_MARK": mark},
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        if patiently(lambda process=process: both() or process.poll() is not None) and process.poll() is None:
+            return process
+        process.kill()
+        said = process.communicate()[1].decode()
+        assert patiently(lambda: not left(mark), 60), left(mark)
+    raise AssertionError(said)
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 @pytest.mark.parametrize(
     "number",
@@ -93,14 +114,8 @@ def test_an_interrupted_command_leaves_no_process(number, tmp_path):
     mark = uuid4().hex
     long = ["--method", "mert", "--restarts", "100000", "--engine", "ray", "--workers", "2"]
     words = ["tune", str(tmp_path / "dev.jsonl"), "-m", "accuracy", *long, "-o", str(tmp_path / "model.json")]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nbest", *words],
-        env={**os.environ, "NBEST_MARK": mark},
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    process = with_workers(words, mark)
     try:
-        assert patiently(lambda: sum("ray::Worker" in each for each in left(mark)) == 2), left(mark)
         time.sleep(1.0)
         if number == signal.SIGINT:
             os.killpg(process.pid, number)  # as a terminal does
