@@ -9,12 +9,13 @@ from nbest.cli.compare import DENSE, SPARSE, Compare
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate
 from nbest.cli.loading import (
-    check_labels,
     files_of_options,
+    in_line,
     measure,
     naming,
     read_lists,
     source_of,
+    warn_of_labels,
     warn_of_overlap,
 )
 from nbest.cli.settling import check_decision
@@ -53,14 +54,14 @@ def run(call: Compare) -> None:
     ):
         if lists:
             with naming(lists, option):
-                sets[name] = how.measured(read_lists(source_of(call, lists, references), console))
+                sets[name] = in_line(how.measured(read_lists(source_of(call, lists, references), console)))
     whole = sets["dev"]
     tuned = whole if "held-out" in sets else split(whole, 1.0 - call.split, call.seed)[0]
     # held-out segments must not shape the features
     made = add_columns(call.add, [tuned, *sets.values()], only=call.only, drop=call.drop)
     show_added(console, made.added, made.replaced)
     sets = dict(zip(sets, made.sets[1:], strict=True))
-    check_labels(console, sets["dev"])
+    warn_of_labels(console, sets["dev"])
     for name, other in (("test", "dev"), ("test", "held-out"), ("held-out", "dev")):
         if name in sets and other in sets:
             warn_of_overlap(console, name, sets[name], other, sets[other])

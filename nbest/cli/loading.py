@@ -274,11 +274,16 @@ def naming(lists: Sequence[str], option: str) -> Iterator[None]:
         raise type(error)(said if said.startswith(lists[0]) else f"{lists[0]}: {said}") from None
 
 
-def check_labels(console: Console, corpus: Corpus) -> None:
-    """Say which features of lists to tune on are the metric itself; references of other lines are an error."""
-    shifted = reference_findings(corpus, sure=True) if are_lists(corpus) else []
+def in_line(corpus: C) -> C:
+    """The corpus; an error where the references of lists surely are of other lines."""
+    shifted = reference_findings(corpus, sure=True) if are_lists(corpus) and corpus.scored else []
     if shifted:
         raise ParameterError(f"{shifted[0]}; is a line missing, or one too many? nbest inspect shows the lists")
+    return corpus
+
+
+def warn_of_labels(console: Console, corpus: Corpus) -> None:
+    """Say which features of lists to tune on are the metric itself."""
     for finding in label_findings(corpus):
         console.warn(finding)
 

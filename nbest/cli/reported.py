@@ -10,7 +10,7 @@ from nbest.base.errors import FormatError, ParameterError
 from nbest.base.files import read_bytes
 from nbest.cli.console import Console
 from nbest.cli.further import refuse_rest
-from nbest.cli.loading import Measure, measure, naming, read_lists, source_of, warn_of_overlap
+from nbest.cli.loading import Measure, in_line, measure, naming, read_lists, source_of, warn_of_overlap
 from nbest.cli.report import ReportRun
 from nbest.corpus import NBest
 from nbest.corpus.answers import OWN
@@ -76,7 +76,7 @@ def subject_of(call: ReportRun, paths: Sequence[str], given: dict[str, str], con
     ):
         if lists:
             with naming(lists, option):
-                measured = how.measured(read_lists(source_of(call, lists, refs), console, "nbest report"))
+                measured = in_line(how.measured(read_lists(source_of(call, lists, refs), console, "nbest report")))
                 sets[name] = Judged(name, measured, models)
                 _ = sets[name].chosen  # a model that does not fit the lists complains here, where they have a name
     if call.metric is None:

@@ -16,12 +16,13 @@ from nbest.cli.deciding import say_alone
 from nbest.cli.further import grid_values, refuse_rest, refuse_twice, separate, take
 from nbest.cli.loading import (
     Unmeasured,
-    check_labels,
     files_of_options,
+    in_line,
     measure,
     naming,
     read_corpus,
     source_of,
+    warn_of_labels,
     warn_of_overlap,
 )
 from nbest.cli.settling import decision_asked, words
@@ -71,7 +72,7 @@ def run(call: Tune) -> None:
     corpora = []
     for (files, refs), option in zip(sets, ("--refs", "--heldout-refs"), strict=False):
         with naming(files, option):
-            corpora.append(how.measured(read_corpus(source_of(call, files, refs), console)))
+            corpora.append(in_line(how.measured(read_corpus(source_of(call, files, refs), console))))
     if call.heldout:
         warn_of_overlap(console, "held-out", corpora[1], "dev", corpora[0])
     if call.split:
@@ -83,7 +84,7 @@ def run(call: Tune) -> None:
     show_added(console, pipeline.added_, pipeline.replaced_)
     check_enough(call, dev)
     if dev.scored:
-        check_labels(console, dev)
+        warn_of_labels(console, dev)
     if "vote" in (call.method, call.decision):
         say_alone(console, paths[0], dev, normalisation_of(signature_of(dev)) if dev.scored else "none")
     loaded = time.perf_counter()

@@ -320,6 +320,20 @@ def test_references_of_other_lines_stop_the_work(run: Run, folder: Path) -> None
         assert ran.code == 2
         assert "references do not line up: outputs fit the reference of the line after better" in ran.err
         assert "is a line missing, or one too many?" in ran.err
+    (folder / "test.headed").write_text("REFERENCE\n" + (folder / "test.ref").read_text())
+    ran = run(
+        "compare",
+        "dev.nbest",
+        "--refs",
+        "dev.ref",
+        "--metric",
+        "wer",
+        "--test",
+        "test.nbest",
+        "--test-refs",
+        "test.headed",
+    )
+    assert (ran.code, "test.nbest: references do not line up" in ran.err) == (2, True)
 
 
 def test_mistakes_are_told_by_what_was_meant(run: Run, folder: Path) -> None:
