@@ -100,19 +100,30 @@ def test_what_a_worker_cannot_load_is_one_line_and_keeps_it_not_busy(cluster):
 
 
 def ends_at_first(where, times, shard):
-    """Ends its worker so often where the shard is 3."""
+    """Ends its worker so often where the shard is 3; the shards behind it wait for the first of these ends."""
     if shard.value == 3:
         with open(where, "a") as file:
-            file.write("x")
-        if os.path.getsize(where) <= times:
+            file.write(f"{os.getpid()}\n")
+        if len(_pids(where)) <= times:
+            time.sleep(0.1)  # what does not wait comes back first
             os.kill(os.getpid(), signal.SIGKILL)
+    until = time.monotonic() + 30
+    while shard.value > 3 and _pids(where)[:1] in ([], [os.getpid()]) and time.monotonic() < until:
+        time.sleep(0.01)
     return shard.value
 
 
+def _pids(where):
+    return [int(line) for line in open(where)] if os.path.exists(where) else []
+
+
 def test_workers_that_others_may_have_ended_do_not_count(cluster, tmp_path):
-    """At first all shards are sent to one worker, each in a call of its own."""
+    """At first all shards are sent to one worker, each in a call of its own, and it has several at work when it ends."""
+    numbers = [Number(value=i) for i in range(6)]
     with Ray(workers=1) as workers:
-        found = workers.map(partial(ends_at_first, str(tmp_path / "ends"), 3), [Number(value=i) for i in range(6)])
+        found = workers.map(partial(ends_at_first, str(tmp_path / "ends"), 3), numbers)
+        with pytest.raises(WorkerError, match="part 4 of 6 ended its worker 3 times"):
+            workers.map(partial(ends_at_first, str(tmp_path / "others"), 4), numbers)
     assert found == list(range(6))
 
 
