@@ -118,7 +118,7 @@ def _pids(where):
 
 
 def test_workers_that_others_may_have_ended_do_not_count(cluster, tmp_path):
-    """At first all shards are sent to one worker, each in a call of its own, and it has several at work when it ends."""
+    """At first all shards go to one worker, each in a call of its own, and several are at work when it ends."""
     numbers = [Number(value=i) for i in range(6)]
     with Ray(workers=1) as workers:
         found = workers.map(partial(ends_at_first, str(tmp_path / "ends"), 3), numbers)
