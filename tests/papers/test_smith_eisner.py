@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 
 from nbest.base.errors import ParameterError
+from nbest.metrics import BLEU, SentenceBLEU
 from nbest.papers.run import Run
-from nbest.papers.smith_eisner.methods import DRAWN, LARGE, METHODS, PARSING, VARIANTS
+from nbest.papers.smith_eisner.methods import DRAWN, LARGE, METHODS, PARSING, VARIANTS, annealed, linear
 from nbest.papers.smith_eisner.paper import PAPER, TREEBANKS
 from nbest.papers.smith_eisner.report import NAMES
 from nbest.papers.smith_eisner.tasks import _drawn, _sentences, translation
+from nbest.testing import toy_lists
 from tests.papers.needs import check_needs
 from tests.systems.test_translator import corpus
 
@@ -99,10 +101,12 @@ def test_settings_are_chosen_by_held_out_scores(done: Run) -> None:
     settings = [f"{kind}{t0}" for kind in ("risk", "cold") for t0 in (100, 200, 1000)]
     scores = {name: done.need(f"fi-en-{name}") for name in settings}
     best = max(scores, key=lambda name: scores[name]["heldout"])
-    *_, error, row = json.loads((done.folder / "report.json").read_text())["tables"][0]["rows"]
+    *_, error, row, penalty = json.loads((done.folder / "report.json").read_text())["tables"][0]["rows"]
     assert row[2:] == [*(scores[best][part] for part in ("dev", "heldout", "test")), f"({NAMES[best]})"]
     chosen = max(("error1", "error5", "error10"), key=lambda name: done.need(f"fi-en-{name}")["heldout"])
     assert error[5] == f"{done.need('fi-en-tests')[f'{chosen} {best}']:.3f} ({NAMES[chosen]})"
+    penalties = [f"{kind}{variance}" for kind in ("both", "gamma") for variance in ("0.5", "1", "2")]
+    assert penalty[3] == max(done.need(f"fi-en-{name}")["heldout"] for name in penalties)
 
 
 def test_draws_are_other_sentences_and_mean_and_spread_are_of_them(done: Run, folder: Path) -> None:
@@ -141,6 +145,15 @@ def test_annealed_risk_is_the_papers() -> None:
     assert np.isinf(trainer.variance)
     parsing = PARSING["risk200"].trainer(20.0)
     assert (parsing.t0, parsing.t1) == (10.0, 0.0005)
+
+
+def test_linearised_bleu_is_the_sum_of_the_bleu_of_sentences() -> None:
+    """Of texts, not of the statistics that the lists have; scores are of the corpus."""
+    lists = toy_lists(3, metric=BLEU(), noise=0.5)
+    found, direct = linear().fit(lists), annealed(200.0, 0.01).fit(lists.with_metric(SentenceBLEU()))
+    assert found.weights == pytest.approx(direct.weights, rel=1e-6)
+    assert not np.allclose(list(annealed(200.0).fit(lists).weights.values()), list(found.weights.values()), rtol=0.01)
+    assert found.scores_ == {}
 
 
 def test_each_round_is_in_the_curve(done: Run) -> None:

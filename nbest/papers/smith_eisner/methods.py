@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from typing import Any
 
+from nbest.corpus import NBest
+from nbest.corpus.contract import Corpus, need_lists
+from nbest.metrics import BLEU, SentenceBLEU
+from nbest.model.loglinear import LogLinear
 from nbest.trainers import MERT, MaxLikelihood, MinRisk
 
 FEW = 2
@@ -35,14 +39,38 @@ def minimum_error(restarts: int, words: float = 1.0) -> MERT:
     return MERT(restarts=restarts, hops=0, ascent="best", axes="features")
 
 
-def annealed(t0: float, words: float = 1.0, *, t1: float = STOPS[0], **settings: Any) -> MinRisk:
+@dataclass
+class LinearRisk(MinRisk):
+    """Minimises the expected sum of the BLEU of sentences, in percent, in place of the BLEU of the corpus."""
+
+    def fit(self, corpus: Corpus, heldout: Corpus | None = None) -> LogLinear:
+        """The weights, with the scores of the metric of the lists; `take` is "last": held-out lists choose nothing."""
+        found = super().fit(_linear(need_lists(corpus, "linearised BLEU is of lists")))
+        return replace(found, scores_={})
+
+
+def _linear(lists: NBest) -> NBest:
+    stats, metric = lists.need_stats()
+    assert isinstance(metric, BLEU)
+    linear = SentenceBLEU.of(metric)
+    return replace(lists, stats=linear.from_bleu(stats), metric=linear)
+
+
+def annealed(
+    t0: float, words: float = 1.0, *, t1: float = STOPS[0], kind: type[MinRisk] = MinRisk, **settings: Any
+) -> MinRisk:
     """The paper's: no penalty, and the end of the path is taken, whatever held-out lists say.
 
     Beside one number for the corpus the temperature is of the mean entropy of segments. The loss of parsing is a sum
     of errors, as entropy is: then T is errors a nat, T / words of the rate a word that is minimised.
     """
     further = {"entropy": "mean", "variance": math.inf, "take": "last", **settings}
-    return MinRisk(t0=t0 / words, t1=t1 / words, polish=False, patience=100, **further)
+    return kind(t0=t0 / words, t1=t1 / words, polish=False, patience=100, **further)
+
+
+def linear() -> MinRisk:
+    """T beside the sum of the BLEU of sentences in units of 1, not of percent."""
+    return annealed(200.0, 0.01, kind=LinearRisk)
 
 
 def _of_corpus(t0: float, **settings: Any) -> Callable[[float], MinRisk]:
@@ -65,6 +93,9 @@ METHODS = {
     "cold1000": ListMethod(_of_corpus(1000.0, t1=STOPS[1])),
     "few100": ListMethod(_of_corpus(100.0, iterations=FEW)),
     "few1000": ListMethod(_of_corpus(1000.0, iterations=FEW)),
+    **{f"both{v:g}": ListMethod(_of_corpus(200.0, schedule="both", variance=v)) for v in VARIANCES},
+    **{f"gamma{v:g}": ListMethod(_of_corpus(200.0, schedule="gamma", entropy="sum", variance=v)) for v in VARIANCES},
+    "linear200": ListMethod(lambda words: linear()),
     "summed200": ListMethod(_of_corpus(200.0, entropy="sum")),
     "point200": ListMethod(_of_corpus(200.0, take="best"), held="round, point of the path in each round"),
     "error": ListMethod(lambda words: MERT(), warm=True),

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbest.papers.report import PaperTable, Report, mean_and_deviation
 from nbest.papers.run import Run
-from nbest.papers.smith_eisner.methods import DRAWN, FEW, LARGE, METHODS, PARSING
+from nbest.papers.smith_eisner.methods import DRAWN, FEW, LARGE, METHODS, PARSING, VARIANCES
 from nbest.papers.smith_eisner.variants import POINTS, VARIANT_NAMES
 from nbest.report import Cell, Column, Figure
 from nbest.report.charts import LineChart, Series
@@ -36,12 +36,16 @@ NAMES = {
     "cold1000": "annealed risk, T = 1000 to 0.001",
     "few100": f"annealed risk from T = 100, {FEW} steps each",
     "few1000": f"annealed risk from T = 1000, {FEW} steps each",
+    **{f"both{v:g}": f"annealed risk from T = 200, sigma^2 = {v:g}" for v in VARIANCES},
+    **{f"gamma{v:g}": f"risk, gamma alone, sigma^2 = {v:g}" for v in VARIANCES},
+    "linear200": "annealed risk from T = 200, linearised BLEU",
     "summed200": "annealed risk from T = 200, entropy summed",
     "point200": "annealed risk from T = 200, best point",
     "error": "mert of nbest",
     "risk": "risk of nbest",
 }
 _ERROR, _RISK = ("error1", "error5", "error10"), ("risk100", "risk200", "risk1000", "cold100", "cold200", "cold1000")
+_PENALTY = tuple(f"{kind}{variance:g}" for kind in ("both", "gamma") for variance in VARIANCES)
 _PAPER_BLEU = (
     ("maximum likelihood", 5.02, 5.31, 7.43),
     ("minimum error", 10.27, 26.16, 20.94),
@@ -75,8 +79,10 @@ _DIFFERENCES = (
     "paper ('best point': held-out lists choose on the path). nbest's own defaults have a penalty, stop the cooling by "
     "held-out lists and begin at T = 1.",
     f"Steps at a temperature: up to 100 of L-BFGS, after which the start is forgotten; 'few' are {FEW}.",
-    "Fixed lists: other variants (stops, few steps, quadratic penalties, gamma alone, both readings) are not run by "
-    "whole loops but on the candidates of all rounds of minimum error from 10 starts; test lists are decoded once.",
+    "Penalties: beside the averaged entropy theta^2 / (2 N sigma^2) in units of scaled features; with gamma alone, "
+    "which is annealed in place of T, theta^2 / (2 sigma^2), as printed.",
+    "Fixed lists: all variants in both readings are also run on the candidates of all rounds of minimum error from 10 "
+    "starts; test lists are decoded once.",
 )
 
 
@@ -156,7 +162,12 @@ class _Rows:
     def groups(self) -> dict[str, tuple[str, ...]]:
         """The paper's rows: the best of its settings by the held-out score."""
         error = tuple(name for name in _ERROR if name in self.names)
-        groups = {"minimum error, settings by held-out": error, "annealed risk, settings by held-out": self.risks}
+        penalty = tuple(name for name in _PENALTY if name in self.names)
+        groups = {
+            "minimum error, settings by held-out": error,
+            "annealed risk, settings by held-out": self.risks,
+            "risk with a penalty, settings by held-out": penalty,
+        }
         return {label: group for label, group in groups.items() if len(group) > 1}
 
     def table(self, tasks: Sequence[str], title: str, paper: Sequence[Sequence[Cell]] = ()) -> PaperTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,9 @@ from nbest.base.files import replacing
 from nbest.corpus import NBest, add_references
 from nbest.corpus.metric import Metric
 from nbest.decisions.chosen import score_of
-from nbest.metrics import BLEU, SentenceBLEU
 from nbest.papers.data import arrays_of
 from nbest.papers.run import Run
-from nbest.papers.smith_eisner.methods import FEW, METHODS, VARIANTS, annealed, minimum_error, variant
+from nbest.papers.smith_eisner.methods import FEW, METHODS, VARIANTS, linear, minimum_error, variant
 from nbest.trainers import MaxLikelihood
 
 LISTS = "error10"
@@ -85,22 +84,15 @@ class FixedLists:
         yield {"variant": "likelihood", **self._likelihood(self.dev, threads)}
         if self.dev.references is not None:
             yield {"variant": "likelihood-y*", **self._likelihood(add_references(self.dev), threads)}
-        yield {"variant": "linear", "last": self._linear(threads)}
+        trainer = linear()
+        trainer.threads = threads
+        yield {"variant": "linear", "last": self.scores(trainer.fit(self.dev))}
 
     def _likelihood(self, dev: NBest, threads: int | None) -> dict[str, Any]:
         priors = METHODS["likelihood"].grid["variance"]
         found = [self.scores(MaxLikelihood(variance=each, threads=threads).fit(dev)) for each in priors]
         best = max(range(len(found)), key=lambda at: found[at]["heldout"])
         return {"last": found[best], "prior": "none" if math.isinf(priors[best]) else f"{priors[best]:g}"}
-
-    def _linear(self, threads: int | None) -> dict[str, float]:
-        """Annealed risk for the sum of the BLEU of sentences, T beside that sum in units of 1, not of percent."""
-        stats, metric = self.dev.need_stats()
-        assert isinstance(metric, BLEU)
-        linear = SentenceBLEU.of(metric)
-        trainer = annealed(200.0, 0.01)
-        trainer.threads = threads
-        return self.scores(trainer.fit(replace(self.dev, stats=linear.from_bleu(stats), metric=linear)))
 
 
 def all_variants(lists: FixedLists, run: Run) -> dict[str, Any]:
