@@ -12,9 +12,9 @@ add_command(app, "warmup", Warmup)
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -22,6 +22,9 @@ from typer.core import TyperCommand, TyperGroup
 from nbest.base.parameters import Parameter, parameter, parameters_of
 from nbest.base.registry import plugin_names
 
+Panels = Mapping[str, Sequence[str]]
+"""Titles of groups in --help, and the parameters below each; commands and the bases that they share have `panels`."""
+_MANY = 12  # options from which on they are grouped
 FURTHER = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Settings of commands that pass further options on to the trainer and the metric."""
 
@@ -90,7 +93,7 @@ def group(name: str | None, help: str, cls: type[TyperGroup] | None = None) -> t
     """An application, or a command with commands of its own."""
     return typer.Typer(
         name=name,
-        help=help,
+        help=folded(help),
         cls=cls,
         no_args_is_help=True,
         rich_markup_mode="rich",
@@ -104,14 +107,17 @@ def add_command(app: typer.Typer, name: str, kind: type[Command]) -> None:
 
     A `Further` one leaves options that it does not have among its arguments.
     """
-    made = function_of(kind.__doc__, _in_order(kind), lambda given: kind(**given).run())
+    made = function_of(kind.__doc__, _in_order(kind), lambda given: kind(**given).run(), _panels(kind))
     app.command(name, cls=Helped, context_settings=FURTHER if issubclass(kind, Further) else None)(made)
 
 
 def function_of(
-    doc: str | None, parameters: Iterable[Parameter], run: Callable[[dict[str, Any]], None]
+    doc: str | None,
+    parameters: Iterable[Parameter],
+    run: Callable[[dict[str, Any]], None],
+    panels: Mapping[str, str] | None = None,
 ) -> Callable[..., None]:
-    """A function with these parameters, as typer reads it; `run` gets what was given."""
+    """A function with these parameters, as typer reads it; `run` gets what was given, `panels` are titles by name."""
 
     def command(**given: Any) -> None:
         if all(given.get(name) is None for name in ("threads", "engine", "workers", "device")):
@@ -122,11 +128,19 @@ def function_of(
         with working(given):
             run(given)
 
-    options = [_option(each) for each in parameters]
+    options = [_option(each, (panels or {}).get(each.name)) for each in parameters]
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     command.__annotations__ = {option.name: option.annotation for option in options}
-    command.__doc__ = doc
+    command.__doc__ = folded(doc or "")
     return command
+
+
+def folded(text: str) -> str:
+    """A help whose paragraphs are one line each, so that they fill a window of any width; examples are paragraphs."""
+    return "\n\n".join(
+        f"{' ' * (len(each) - len(each.lstrip()))}{' '.join(each.split())}"
+        for each in inspect.cleandoc(text).split("\n\n")
+    )
 
 
 def add_to(app: typer.Typer, name: str, made: Any) -> None:
@@ -143,16 +157,26 @@ def _in_order(kind: type) -> list[Parameter]:
     return sorted(parameters_of(kind).values(), key=lambda each: last.index(each.name) if each.name in last else -1)
 
 
+def _panels(kind: type) -> dict[str, str]:
+    """The title above each parameter of a command with many."""
+    if len(parameters_of(kind)) < _MANY:
+        return {}
+    given: list[Panels] = [vars(base).get("panels", {}) for base in reversed(kind.__mro__)]
+    return {name: title for panels in given for title, names in panels.items() for name in names}
+
+
 def flags_of(each: Parameter) -> tuple[str, ...]:
     """The names of an option; that of an argument has no dashes."""
     return each.flags or (f"--{each.name.replace('_', '-')}",)
 
 
-def _option(each: Parameter) -> inspect.Parameter:
+def _option(each: Parameter, panel: str | None = None) -> inspect.Parameter:
     flags = flags_of(each)
     limits: dict[str, Any] = {"min": each.rule.least, "max": each.rule.most}
     if flags[0].startswith("-"):
-        how = typer.Option(*flags, help=each.help, autocompletion=_completer(each.name), **limits)
+        how = typer.Option(
+            *flags, help=each.help, autocompletion=_completer(each.name), rich_help_panel=panel, **limits
+        )
     else:
         how = typer.Argument(help=each.help, **limits)
     default = inspect.Parameter.empty if each.default is MISSING else each.default
@@ -194,6 +218,7 @@ class References:
 class MetricOptions(Further):
     """Options of metrics; others that a metric or a trainer has follow among the arguments."""
 
+    panels: ClassVar[Panels] = {"Metric and texts": ("tokenize", "lowercase", "normalize")}
     tokenize: str | None = parameter(None, "BLEU's tokeniser: 13a (default), none, intl, char, zh.")
     lowercase: bool = parameter(False, "Ignore case in the metric.", flags=("--lowercase", "-lc"))
     normalize: str | None = parameter(
@@ -205,6 +230,7 @@ class MetricOptions(Further):
 class AnswerOption:
     """What of a text is compared."""
 
+    panels: ClassVar[Panels] = {"Metric and texts": ("answer",)}
     answer: str | None = parameter(
         None, "Compare only the answer in a text: last-number, boxed, choice, code, json:PATH or a regular expression."
     )
@@ -214,6 +240,7 @@ class AnswerOption:
 class ScoresColumn:
     """Where an external metric gets its scores: from the lists."""
 
+    panels: ClassVar[Panels] = {"Metric and texts": ("column",)}
     column: str | None = parameter(
         None,
         "With --metric external (--label MQM names it): the feature of its scores (not tuned), or column of --scores.",
@@ -224,6 +251,7 @@ class ScoresColumn:
 class ScoresFile(ScoresColumn):
     """Where an external metric gets its scores."""
 
+    panels: ClassVar[Panels] = {"Metric and texts": ("scores",)}
     scores: str | None = parameter(
         None, "With --metric external: a table of scores (CSV, TSV, JSONL, Parquet; id, index or text), or one a line."
     )
@@ -233,6 +261,7 @@ class ScoresFile(ScoresColumn):
 class ReaderOption:
     """Options of the reader of lists."""
 
+    panels: ClassVar[Panels] = {"Reading lists": ("option",)}
     option: list[str] | None = parameter(
         None, "NAME=VALUE for the reader of all lists (n=10, manifest=dev.json, text=hyp ...): see docs/formats.md."
     )
@@ -242,6 +271,7 @@ class ReaderOption:
 class FormatOption(ReaderOption):
     """The format of lists, and options of its reader."""
 
+    panels: ClassVar[Panels] = {"Reading lists": ("format",)}
     format: str | None = parameter(None, FORMAT, flags=("--format", "-f"))
 
 
@@ -249,6 +279,7 @@ class FormatOption(ReaderOption):
 class ThreadsOption:
     """How many threads."""
 
+    panels: ClassVar[Panels] = {"Threads and machines": ("threads",)}
     threads: int | None = parameter(
         None, "Threads (default: all cores); never changes results.", least=1, flags=("--threads", "-j")
     )
@@ -258,6 +289,7 @@ class ThreadsOption:
 class EngineOption(ThreadsOption):
     """Threads of this process, or workers of a cluster."""
 
+    panels: ClassVar[Panels] = {"Threads and machines": ("engine", "workers", "device")}
     engine: str | None = parameter(
         None, "Workers of a cluster: ray (started here), ray://host:port, ray:host:port; see docs/scale.md."
     )
@@ -273,6 +305,7 @@ class EngineOption(ThreadsOption):
 class TableOption:
     """The form of tables."""
 
+    panels: ClassVar[Panels] = {"What is printed": ("table",)}
     table: str | None = parameter(None, "Tables as markdown, latex or csv, for papers and pages.")
 
 
@@ -280,6 +313,7 @@ class TableOption:
 class Quiet:
     """Whether to be quiet."""
 
+    panels: ClassVar[Panels] = {"What is printed": ("quiet",)}
     quiet: bool = parameter(False, "No progress and no messages, only warnings and errors.", flags=("--quiet", "-q"))
 
 
@@ -287,6 +321,7 @@ class Quiet:
 class AsJson:
     """Whether results are JSON."""
 
+    panels: ClassVar[Panels] = {"What is printed": ("as_json",)}
     as_json: bool = parameter(False, "Results as JSON on stdout.", flags=("--json",))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nbest.base.parameters import parameter
 from nbest.cli import commands as c
@@ -41,6 +42,10 @@ class Compare(
       nbest compare dev.jsonl --metric wer --test test.jsonl -o compared, then: nbest report compared -o report.html
     """
 
+    panels: ClassVar[c.Panels] = {
+        "Held-out and test lists": ("test", "test_refs", "heldout", "heldout_refs", "split"),
+        "Features": ("add", "only", "drop"),
+    }
     dev: list[str] = parameter(..., c.LISTS, flags=("dev",))
     methods: str | None = parameter(None, f"Methods, NAME,NAME (default {DENSE}; with sparse features {SPARSE}).")
     test: list[str] = parameter(factory=list, help="Test lists, looked at once.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nbest.base.parameters import parameter
 from nbest.cli import commands as c
@@ -37,6 +38,10 @@ class LoopRun(c.References, c.MetricOptions, c.ScoresColumn, c.FormatOption, c.E
       -o run
     """
 
+    panels: ClassVar[c.Panels] = {
+        "Held-out input, settings": ("heldout", "heldout_refs", "grid"),
+        "The decoder": ("weight_file", "unit", "shell", "limit", "retries", "part_lines", "keep", "settings"),
+    }
     dev: list[str] = parameter(..., "What is decoded: a file, whose name is passed on to a command.", flags=("dev",))
     decoder: str = parameter(..., "Command with {weights}, {input}, {output}, {k}; or a system's directory.")
     output: str = parameter(..., "Directory of the run.", flags=("--output", "-o"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nbest.base.parameters import parameter
 from nbest.cli import commands as c
@@ -30,6 +31,11 @@ class ReportRun(c.References, c.MetricOptions, c.AnswerOption, c.ScoresFile, c.F
       nbest report --serve run
     """
 
+    panels: ClassVar[c.Panels] = {
+        "Test and held-out lists": ("test", "test_refs", "heldout", "heldout_refs"),
+        "What is shown": ("curves", "right", "draws", "seed"),
+        "Serving": ("serve", "port", "browse"),
+    }
     lists: list[str] = parameter(..., "Lists that models were tuned on, or a directory.", flags=("lists",))
     model: list[str] | None = parameter(None, "Model file, or NAME=FILE; repeat to compare, the first counts most.")
     output: str | None = parameter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nbest.base.parameters import parameter
 from nbest.cli import commands as c
@@ -48,6 +49,11 @@ class Rerank(c.Further, c.AnswerOption, c.FormatOption, c.EngineOption, c.Quiet,
       nbest rerank lattices/ --model model.json --decision consensus > out.txt
     """
 
+    panels: ClassVar[c.Panels] = {
+        "Choosing": ("gain", "normalize", "gamma", "pool", "share", "evidence", "order", "among", "k"),
+        "Giving no answer": ("abstain_below", "coverage", "risk", "delta"),
+        "What is printed": ("top", "to", "stream", "ids"),
+    }
     test: list[str] = parameter((), c.LISTS, flags=("test",))  # type: ignore[arg-type]
     model: str | None = parameter(None, "Model of nbest tune, or a Moses weight file; not for first.")
     weights: str | None = parameter(None, "Instead of a model: NAME=VALUE,NAME=VALUE; NAME=1 is one score alone.")

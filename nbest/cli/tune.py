@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nbest.base.parameters import parameter
 from nbest.cli import commands as c
@@ -58,6 +59,11 @@ class Tune(
       nbest tune dev.store --metric bleu --engine ray://head:10001 -o model.json
     """
 
+    panels: ClassVar[c.Panels] = {
+        "Held-out lists, settings": ("heldout", "heldout_refs", "split", "split_seed", "validate", "grid"),
+        "Features": ("add", "only", "drop"),
+        "Choosing by the model": ("decision", "calibrate", "right"),
+    }
     dev: list[str] = parameter(..., c.LISTS, flags=("dev",))
     method: str = parameter(
         "auto", "auto, risk, mert, likelihood, msr2, boosting, ...: see docs/methods.md.", flags=("--method", "-M")

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from nbest.base.parameters import parameters_of
+from nbest.cli.commands import flags_of
+from nbest.cli.main import COMMANDS
+
 
 def nbest(*arguments: str, stdin: bytes | None = None, **options: object) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, "-m", "nbest", *arguments], input=stdin, capture_output=True, check=False)
@@ -45,6 +49,29 @@ def test_the_help_of_an_argument_says_that_it_takes_several(command: str) -> Non
     name = re.search(r"[{\[](\w+)[}\]]\.\.\.", said)
     assert name is not None
     assert f" {name[1]}... " in said
+
+
+@pytest.mark.parametrize("name", [name for name, made in COMMANDS.items() if isinstance(made, type)])
+def test_groups_of_options_name_what_there_is_once(name: str) -> None:
+    kind = COMMANDS[name]
+    titles = [title for base in kind.__mro__ for title in vars(base).get("panels", {})]
+    named = [each for base in kind.__mro__ for names in vars(base).get("panels", {}).values() for each in names]
+    assert set(named) <= set(parameters_of(kind))
+    assert len(named) == len(set(named))
+    said = nbest(name, "--help").stdout.decode()
+    assert all((f"─ {title} ─" in said) == (len(parameters_of(kind)) >= 12) for title in titles)
+    flags = [flag for each in parameters_of(kind).values() for flag in flags_of(each) if flag.startswith("--")]
+    assert all(re.search(rf"│ +(\* +)?{flag.partition('/')[0]}[ │]", said) for flag in flags)
+
+
+def test_paragraphs_of_help_fill_the_lines() -> None:
+    """Also where the window is narrower than the source: no line ends early."""
+    prose = nbest("tune", "--help").stdout.decode().partition("Examples")[0]
+    paragraphs = [each.strip().split("\n") for each in re.split(r"\n\s*\n", prose)]
+    assert sum(len(lines) > 2 for lines in paragraphs) > 2
+    for lines in paragraphs:
+        for line, after in zip(map(str.strip, lines), lines[1:], strict=False):
+            assert len(line) + 1 + len(after.split()[0]) > 76
 
 
 def test_the_help_of_a_system_says_what_is_too_large() -> None:
