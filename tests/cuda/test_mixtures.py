@@ -16,11 +16,13 @@ from nbest.objectives.cuda import CudaBackend
 from nbest.testing import toy_lists
 
 
-def _case(shared: bool, kernels: int = 40, count: int = 70, width: int = 3) -> tuple[GaussianMixture, Floats]:
+def _case(
+    shared: bool, kernels: int = 40, count: int = 70, width: int = 3, wide: float = 1.0
+) -> tuple[GaussianMixture, Floats]:
     rng = np.random.default_rng(2)
     means, middles = rng.normal(size=(kernels, width)), rng.normal(size=(-(-count // 35), 1, width))
     x = (middles + 0.3 * rng.normal(size=(len(middles), 35, width))).reshape(-1, width)[:count]
-    variances = rng.uniform(0.05, 0.3, (1 if shared else kernels, width))
+    variances = wide * rng.uniform(0.05, 0.3, (1 if shared else kernels, width))
     return GaussianMixture(means, variances, np.log(rng.dirichlet(np.ones(kernels)))), x
 
 
@@ -41,9 +43,12 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixtures, "TILE", 32)
 
 
+@pytest.mark.parametrize("wide", [1.0, 20.0])  # the largest posteriors are in few blocks, or in many
 @pytest.mark.parametrize("shared", [True, False])
-def test_posteriors_are_those_of_the_processor(backend: CudaBackend, small_blocks: None, shared: bool) -> None:
-    mixture, x = _case(shared)
+def test_posteriors_are_those_of_the_processor(
+    backend: CudaBackend, small_blocks: None, shared: bool, wide: float
+) -> None:
+    mixture, x = _case(shared, kernels=200, wide=wide)  # more blocks than are kept
     for top, tolerance in ((8, 1e-3), (3, 0.0)):
         expected = largest(mixture, x, top, tolerance)
         with computing_with(backend):

@@ -17,20 +17,30 @@ _ROWS = 1 << 20  # hypotheses scanned by one call
 _WARPS = 4
 _GROUP = 16  # blocks with one middle
 _PARTS = 8  # of the tiles of a shard, each summed by itself
+_REFINED = 2048  # densities that one program computes exactly
 _PRECISION = "tf32x3"  # products of single precision, within 1e-6
+_BITS = 1.0 / np.log(2.0)  # of a nat: what kernels scan with is to base 2
 
 
 class _Placed(NamedTuple):
     """What kernels read of a mixture, on the device."""
 
     order: Any  # [NB * BM] numbers of kernels, by block
-    middles: Any  # [groups, DP]
-    slopes: Any  # [NB * BM, DP] 2 s (mean - middle), then the constant, and 1 where all have one covariance
-    sharpness: Any  # [NB * BM, DP] or [DP], s = 1 / (2 variance)
-    low: Any  # [NB, DP] of means
+    middles: Any  # [groups, KP]
+    slopes: Any  # [NB * BM, KP] 2 s (mean - middle), the constant, 1 where all have one covariance, else then -s
+    sharpness: Any  # [KP] s = 1 / (2 variance) in bits, where all have one covariance
+    low: Any  # [NB, KP] of means
     high: Any
-    least: Any  # [NB, DP] of sharpness
+    least: Any  # [NB, KP] of sharpness
     tops: Any  # [NB] of constants
+
+
+class _Exact(NamedTuple):
+    """The same in double precision and nats, a feature after the other."""
+
+    means: Any  # [NB, D, BM]
+    halves: Any  # [NB, D, BM] or [D], 1 / (2 variance)
+    constants: Any  # [NB, BM], -1e30 where a block is filled up
 
 
 class DeviceMixture:
@@ -57,11 +67,16 @@ class DeviceMixture:
         """Features and two more, padded."""
         return max(16, 1 << (self.means.shape[1] + 1).bit_length())
 
+    @property
+    def columns(self) -> int:
+        """Columns of the product that gives densities."""
+        return self.width if self.shared else 2 * self.width
+
     @cached_property
     def blocks(self) -> Any:
         """[NB, BM] numbers of kernels, on the device; the last ones may come again to fill a block."""
         scale = self.device.put(np.sqrt(self.variances.mean(axis=0)))
-        return neighbours(self.device, self.exact[0] / scale, self.block)
+        return neighbours(self.device, self.doubles[0] / scale, self.block)
 
     @cached_property
     def filled(self) -> Any:
@@ -75,65 +90,77 @@ class DeviceMixture:
     def placed(self) -> _Placed:
         """On the device."""
         torch, width = self.device.torch, self.means.shape[1]
-        means, halves, constants = self.exact
+        means, halves, constants = self.doubles
         number = self.blocks
-        own, sharp = means[number], halves.expand_as(means)[number]
+        own, sharp, tops = means[number], _BITS * halves.expand_as(means)[number], _BITS * constants[number]
         middles = torch.stack([part.mean((0, 1)) for part in own.split(_GROUP)])
         away = own - middles.repeat_interleave(_GROUP, 0)[: len(own), None]
-        slopes = self.device.zeros(*number.shape, self.width)
+        slopes = self.device.zeros(*number.shape, self.columns)
         slopes[..., :width] = 2 * sharp * away
-        slopes[..., width] = torch.where(self.filled, constants[number] - (sharp * away * away).sum(2), -1e30)
-        slopes[..., width + 1] = float(self.shared)
+        slopes[..., width] = torch.where(self.filled, tops - (sharp * away * away).sum(2), -1e30)
+        if self.shared:
+            slopes[..., width + 1] = 1.0
+        else:
+            slopes[..., self.width : self.width + width] = -sharp
+            middles = torch.nn.functional.pad(middles, (0, self.width - width)).repeat(1, 2)
 
         def padded(values: Any) -> Any:
-            return torch.nn.functional.pad(values, (0, self.width - width))
+            return torch.nn.functional.pad(values, (0, self.columns - values.shape[-1])).contiguous()
 
-        sharpness = padded(halves[0]) if self.shared else padded(sharp).reshape(-1, self.width)
-        single = (padded(own.amin(1)), padded(own.amax(1)), padded(sharp.amin(1)), constants[number].amax(1))
+        box = own.amin(1), own.amax(1), sharp.amin(1)
+        sharpness, low, high, least = (padded(each).float() for each in (_BITS * halves[0], *box))
         return _Placed(
-            number.reshape(-1).int(), padded(middles), slopes.reshape(-1, self.width).float(), sharpness.float(),
-            *(each.float().contiguous() for each in single),
+            number.reshape(-1).int(), padded(middles), slopes.reshape(-1, self.columns).float(), sharpness, low, high,
+            least, tops.amax(1).float(),
         )  # fmt: skip
 
     @cached_property
-    def exact(self) -> tuple[Any, Any, Any]:
-        """Means, 1 / (2 variance) and constants in double precision."""
+    def exact(self) -> _Exact:
+        """On the device."""
+        means, halves, constants = self.doubles
+        own = means[self.blocks].mT.contiguous()
+        sharp = halves[0] if self.shared else halves[self.blocks].mT.contiguous()
+        return _Exact(own, sharp, self.device.torch.where(self.filled, constants[self.blocks], -1e30))
+
+    @cached_property
+    def doubles(self) -> tuple[Any, Any, Any]:
+        """Means, 1 / (2 variance) and constants in double precision, as they were given."""
         arrays = self.means, 0.5 / self.variances, np.maximum(self.constants, -1e30)
         means, halves, constants = (self.device.put(np.asarray(each, np.float64)) for each in arrays)
         return means, halves, constants
 
     def scan(self, x: Any, cutoff: float, top: int) -> tuple[Any, Any, Any, Any]:
-        """Log densities [H] of x [H, D] on the device; numbers of the `top` kernels and their log densities, or where
-        `top` is 0 which blocks are near which tile."""
+        """Log densities [H] of x [H, D] on the device, to base 2; the `top` blocks with the most likely kernels and
+        their log densities, or where `top` is 0 which blocks are near which tile."""
         device, size = self.device, len(x)
         count, tiles = len(self.blocks), -(-size // TILE)
         logs = device.empty(max(1, size), kind="float32")
         room = max(8, 1 << max(0, top - 1).bit_length())
-        chosen, values = (device.empty(max(1, size) if top else 1, room, kind=kind) for kind in ("int32", "float32"))
+        chosen, masses = (device.empty(max(1, size) if top else 1, room, kind=kind) for kind in ("int32", "float32"))
         near = device.zeros(1 if top else max(1, tiles), count, kind="uint8")
-        bounds = device.empty(min(tiles, _ROWS // TILE), count, kind="float32")
         for low in range(0, size, _ROWS):
             part = slice(low, min(low + _ROWS, size))
             some = part.stop - low
             kernels.scan[(-(-some // TILE),)](
-                x[part], *self.placed[1:], bounds, logs[part], chosen[part] if top else chosen,
-                values[part] if top else values, near if top else near[low // TILE :], some, x.shape[1], count,
-                float(cutoff), BB=TILE, BM=self.block, CB=16, DP=self.width, TOP=room, SHARED=self.shared,
-                SELECT=top > 0, GROUP=_GROUP, PRECISION=_PRECISION, num_warps=_WARPS,
+                x[part], *self.placed[1:], logs[part], chosen[part] if top else chosen,
+                masses[part] if top else masses, near if top else near[low // TILE :], some, x.shape[1], count,
+                float(cutoff * _BITS), BB=TILE, BM=self.block, CB=16, DP=self.width, KP=self.columns, TOP=room,
+                SHARED=self.shared, SELECT=top > 0, GROUP=_GROUP, PRECISION=_PRECISION, num_warps=_WARPS,
             )  # fmt: skip
-        return logs, chosen, values, near
+        return logs, chosen, masses, near
 
     def largest(self, x: Any, top: int, tolerance: float, cutoff: float) -> tuple[Any, Any, Any]:
         """On the device: kernels and posteriors [H, at least `top`] by falling posterior, and how many are kept [H]."""
         device, size = self.device, len(x)
-        logs, chosen, values, _ = self.scan(x, cutoff, top)
+        logs, chosen, masses, _ = self.scan(x, cutoff, top)
         room = chosen.shape[1]
         kept, posteriors = device.empty(max(1, size), room, kind="int32"), device.empty(max(1, size), room)
         counts = device.zeros(max(1, size), kind="int32")
+        rows = max(1, _REFINED // (room * self.block))
         if size:
-            kernels.refine[(-(-size // 32),)](
-                x, self.placed.order, *self.exact, logs, chosen, values, kept, posteriors, counts, size, x.shape[1],
-                top, float(tolerance), BR=32, TOP=room, SHARED=self.shared, num_warps=_WARPS,
+            kernels.refine[(-(-size // rows),)](
+                x, self.placed.order, *self.exact, logs, chosen, masses, kept, posteriors, counts, size, x.shape[1],
+                top, float(tolerance), BR=rows, BM=self.block, TOP=room, SHARED=self.shared, num_warps=_WARPS,
             )  # fmt: skip
         return kept[:size], posteriors[:size], counts[:size]
 
@@ -144,16 +171,16 @@ class DeviceMixture:
         logs, _, _, near = self.scan(x, cutoff, 0)
         tiles, count = near.shape
         parts = min(_PARTS, tiles)
-        sums = self.device.empty(parts, count * self.block, 1 + 2 * self.width)
+        sums = self.device.empty(parts, count * self.block, self.columns)
         kernels.accumulate[(count, parts)](
-            x, *self.placed[1:4], logs, near, sums, size, width, count, tiles, -(-tiles // parts),
-            BB=TILE, BM=self.block, DP=self.width, GROUP=_GROUP, PRECISION=_PRECISION, num_warps=_WARPS,
+            x, *self.placed[1:4], logs, near, sums, size, width, count, tiles, -(-tiles // parts), BB=TILE,
+            BM=self.block, DP=self.width, KP=self.columns, GROUP=_GROUP, PRECISION=_PRECISION, num_warps=_WARPS,
         )  # fmt: skip
-        total = float(logs[:size].double().sum())
+        total = float(logs[:size].double().sum()) / _BITS
         found = sums.sum(0).reshape(count, self.block, -1)[self.filled]
         middle = self.placed.middles.repeat_interleave(_GROUP, 0)[:count, None, :width]
-        mass, middle = found[:, :1], middle.expand(-1, self.block, -1)[self.filled]
-        first, second = (found[:, 1 + at : 1 + at + width] for at in (0, self.width))
+        middle = middle.expand(-1, self.block, -1)[self.filled]
+        first, mass, second = found[:, :width], found[:, width : width + 1], found[:, self.width : self.width + width]
         moved = first + middle * mass, second + 2 * middle * first + middle**2 * mass
         out = np.zeros((len(self.means), 1 + 2 * width))
         out[self.device.get(self.blocks[self.filled])] = self.device.get(self.device.torch.cat([mass, *moved], 1))
