@@ -12,10 +12,10 @@ import pytest
 from nbest.base.errors import ParameterError
 from nbest.papers import paper
 from nbest.papers.nguyen import lists as nguyen_lists
-from nbest.papers.nguyen.lists import NguyenSizes, base, kept, tuned, without_fold
+from nbest.papers.nguyen.lists import NguyenSizes, base, jackknifed, kept, tuned, without_fold
 from nbest.papers.nguyen.paper import PAPER, steps
 from nbest.papers.nguyen.report import PAPER_TABLE, report
-from nbest.papers.nguyen.rows import jackknifed, lists_of, try_starts
+from nbest.papers.nguyen.rows import lists_of, try_starts
 from nbest.papers.run import Run
 from nbest.systems.translator.phrases.table import pairs_of
 from tests.papers.needs import check_needs
@@ -111,7 +111,8 @@ def test_lists_are_what_the_steps_say(finished: Run) -> None:
     lists = lists_of(finished, "fr-en", "train")
     assert [len(part) for part in lists] == [300, 30, 40]  # no more than the data give
     assert max(lists.heldout.lengths) <= sizes.k
-    assert max(jackknifed(finished, "fr-en").lengths) <= sizes.fold_k
+    assert max(jackknifed(finished, "fr-en", 200).lengths) <= sizes.fold_k
+    assert len(jackknifed(finished, "fr-en", 200)) == 200
     rounds = [finished.need(f"fr-en-round-{i}") for i in range(1, sizes.rounds + 1)]
     assert [found["hypotheses"] for found in rounds] == sorted(found["hypotheses"] for found in rounds)
     best = max(rounds, key=lambda found: found["decoded"])

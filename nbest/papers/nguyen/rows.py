@@ -16,7 +16,7 @@ from nbest.features import Bins, GaussianKernels, apply_recipes, reestimate
 from nbest.model.loglinear import LogLinear, load
 from nbest.objectives import Risk
 from nbest.papers.data import chosen_stats
-from nbest.papers.nguyen.lists import METRIC, NguyenSizes, dev_lists, fit_quietly, kept, quietly
+from nbest.papers.nguyen.lists import METRIC, NguyenSizes, dev_lists, fit_quietly, jackknifed, kept, quietly
 from nbest.papers.run import Run
 from nbest.studies.bins import bins as bins_study
 from nbest.studies.starts import starts as starts_study
@@ -47,13 +47,12 @@ def lists_of(run: Run, pair: str, on: str) -> TableLists:
     """Weights trained on jackknifed lists and the prior chosen on dev ("train"), or on the lists of all rounds on dev
     and devtest ("dev")."""
     if on == "train":
-        return TableLists(jackknifed(run, pair), kept(run, pair, "dev"), kept(run, pair, "test"))
+        return TableLists(_jackknifed(run, pair), kept(run, pair, "dev"), kept(run, pair, "test"))
     return TableLists(dev_lists(run, pair), kept(run, pair, "devtest"), kept(run, pair, "test"))
 
 
-def jackknifed(run: Run, pair: str) -> NBest:
-    """The lists of all folds."""
-    return kept(run, pair, *(f"fold-{number}" for number in range(1, NguyenSizes.of(run).folds + 1)))
+def _jackknifed(run: Run, pair: str) -> NBest:
+    return jackknifed(run, pair, NguyenSizes.of(run).table)
 
 
 # kernels --------------------------------------------------------------------------------------------------------
@@ -64,13 +63,13 @@ def make_kernels(run: Run, pair: str, kind: str) -> dict[str, Any]:
     sizes = NguyenSizes.of(run)
     kernels = GaussianKernels(threads=run.threads, progress=run.progress)
     if kind.startswith("ml"):
-        lists = jackknifed(run, pair)
+        lists = _jackknifed(run, pair)
         few = lists.select(spread(len(lists), max(1, round(len(lists) * min(1.0, sizes.pool / lists.hypotheses)))))
         wanted = sizes.small if kind == "ml-small" else sizes.large
         recipe = kernels.fit_ml(few, min(wanted, few.hypotheses), seed=run.seed)
         fitted: dict[str, Any] = {"hypotheses": few.hypotheses, "log-likelihood": kernels.history_[-1].log_likelihood}
     else:
-        lists = kept(run, pair, "dev") if kind == "pcp-dev" else jackknifed(run, pair)
+        lists = kept(run, pair, "dev") if kind == "pcp-dev" else _jackknifed(run, pair)
         how: dict[str, Any] = {"covariance": "global", "width": 1.0} if kind == "pcp-global" else {}
         recipe = kernels.fit_perceptron(lists, run.need(f"{pair}-train-baseline")["start"], **how)
         fitted = {"hypotheses": lists.hypotheses}
