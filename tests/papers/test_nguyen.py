@@ -109,7 +109,7 @@ def test_the_prior_is_chosen_on_held_out_lists(finished: Run) -> None:
 def test_lists_are_what_the_steps_say(finished: Run) -> None:
     sizes = NguyenSizes.of(finished)
     lists = lists_of(finished, "fr-en", "train")
-    assert [len(part) for part in lists] == [300, 30, 40]  # no more than the data give
+    assert [len(part) for part in lists.parts().values()] == [300, 30, 40]  # no more than the data give
     assert max(lists.heldout.lengths) <= sizes.k
     assert max(jackknifed(finished, "fr-en", 200).lengths) <= sizes.fold_k
     assert len(jackknifed(finished, "fr-en", 200)) == 200

@@ -20,8 +20,8 @@ from nbest.papers.nguyen.rows import (
     NONE,
     TableLists,
     baseline,
-    chosen_by,
     found_by,
+    references,
     summary,
     tests,
     with_priors,
@@ -47,7 +47,7 @@ def curve_row(run: Run, pair: str, size: int, kind: str) -> dict[str, Any]:
     if kind == "linear":
         return baseline(run, lists)
     start = run.need(f"{pair}-curve-{size}-linear")["start"]
-    reference = chosen_by(LogLinear(start), lists.test)
+    reference = references(LogLinear(start), lists)
     if kind == "pcp-width":
         return _by_width(run, lists, start, reference)
     recipe = _recipe(run, lists.train, kind, start)
@@ -60,8 +60,8 @@ def curve_row(run: Run, pair: str, size: int, kind: str) -> dict[str, Any]:
 
 
 def _lists(run: Run, pair: str, size: int) -> TableLists:
-    """So many jackknifed lists, evenly spread; dev; test."""
-    return TableLists(jackknifed(run, pair, size), kept(run, pair, "dev"), kept(run, pair, "test"))
+    """So many jackknifed lists, evenly spread; dev; test; devtest."""
+    return TableLists(jackknifed(run, pair, size), *(kept(run, pair, name) for name in ("dev", "test", "devtest")))
 
 
 def _recipe(run: Run, lists: NBest, kind: str, start: Mapping[str, float], width: float = 0.5) -> dict[str, Any]:
@@ -78,7 +78,9 @@ def _recipe(run: Run, lists: NBest, kind: str, start: Mapping[str, float], width
     return kernels.fit_ml(few, min(wanted, few.hypotheses), seed=run.seed)
 
 
-def _by_width(run: Run, lists: TableLists, start: Mapping[str, float], reference: Floats) -> dict[str, Any]:
+def _by_width(
+    run: Run, lists: TableLists, start: Mapping[str, float], reference: Mapping[str, Floats]
+) -> dict[str, Any]:
     """Perceptron kernels of each width; width and variance are those that are best on held-out lists."""
     every = []
     for width in NguyenSizes.of(run).widths:
@@ -91,13 +93,13 @@ def _by_width(run: Run, lists: TableLists, start: Mapping[str, float], reference
     return {"columns": len(wide.train.sparse_names), "none": None, "prior": best, "tried": short}
 
 
-def _by_risk(run: Run, wide: TableLists, start: Mapping[str, float], reference: Floats) -> dict[str, Any]:
+def _by_risk(run: Run, wide: TableLists, start: Mapping[str, float], reference: Mapping[str, Floats]) -> dict[str, Any]:
     """Weights of all columns by annealed risk; held-out lists choose the stop and the variance."""
     tried = []
     for number, variance in enumerate(_RISK_VARIANCES):
         trainer = MinRisk(schedule="both", variance=variance, start=dict(start), iterations=20, threads=run.threads)
         model, status = fit_quietly(trainer, wide.train, wide.heldout)
-        tried.append(found_by(model, wide, variance, status) | tests(model, wide.test, reference))
+        tried.append(found_by(model, wide, variance, status) | tests(model, wide, reference))
         run.progress(number + 1, len(_RISK_VARIANCES))
     return {"columns": len(wide.train.sparse_names), **summary(tried)}
 

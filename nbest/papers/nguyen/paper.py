@@ -48,7 +48,7 @@ def _of_pair(run: Run, pair: str) -> list[Step]:
         ]
 
     def along(size: int, kind: str) -> Step:
-        needs = ("fold-*", "dev", "test") if kind == "linear" else (f"curve-{size}-linear",)
+        needs = ("fold-*", "dev", "test", "devtest") if kind == "linear" else (f"curve-{size}-linear",)
         return step(f"curve-{size}-{kind}", size / 500, curve.curve_row, size, kind, needs=needs)
 
     rounds = [f"round-{i}" for i in range(1, sizes.rounds + 1)]

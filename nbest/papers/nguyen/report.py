@@ -36,6 +36,8 @@ _COLUMNS = {
     "wilcoxon": Column("Wilcoxon p", probability),
     "permutation": Column("permutation p", probability),
 }
+_DEVTEST = {"devtest": Column("devtest"), "both": Column("p, both", probability)}
+_DEVTEST_NOTE = "Nothing was chosen on devtest. p, both: paired permutation over the sentences of test and devtest."
 _NOTES = (
     "Prior: the variance that is best on the held-out lists; BLEU of tokens. p: against the baseline without a prior, "
     "on test; Wilcoxon's signed ranks over batches of 10 sentences, and paired permutation.",
@@ -132,8 +134,10 @@ def _along(run: Run, pair: str) -> list[dict[str, Any]]:
 
 
 def _curve(run: Run, pair: str, rows: list[dict[str, Any]]) -> PaperTable:
-    cells = [(_kind(row["kind"]), _PRIORS[row["with"]], row["lists"], *_cells(row)) for row in rows]
-    notes = [*_NOTES, *_gaps(rows)]
+    cells = [
+        (_kind(row["kind"]), _PRIORS[row["with"]], row["lists"], *_cells(row), *map(row.get, _DEVTEST)) for row in rows
+    ]
+    notes = [*_NOTES, _DEVTEST_NOTE, *_gaps(rows)]
     heads: list[str | Column] = [
         "features",
         "prior",
@@ -142,6 +146,7 @@ def _curve(run: Run, pair: str, rows: list[dict[str, Any]]) -> PaperTable:
         "dev",
         "test",
         *_COLUMNS.values(),
+        *_DEVTEST.values(),
     ]
     return PaperTable(f"{pair}: as lists grow", heads, cells, notes=notes)
 
@@ -176,9 +181,12 @@ def _tried(run: Run, pair: str) -> PaperTable:
             found = run.value(f"{pair}-curve-{size}-{kind}", prior)
             if found is not None:
                 width = f", width {found['width']:g}" if "width" in found else ""
-                cells.append((f"{_TRIED[kind]}{width}", _PRIORS[prior], *_cells(found)))
-    heads: list[str | Column] = ["features", "prior", "jackknifed", "dev", "test", *_COLUMNS.values()]
-    return PaperTable(f"{pair}: what the paper did not try, {size:,} lists", heads, cells, notes=_NOTES)
+                cells.append((f"{_TRIED[kind]}{width}", _PRIORS[prior], *_cells(found), *map(found.get, _DEVTEST)))
+    heads: list[str | Column] = [
+        "features", "prior", "jackknifed", "dev", "test", *_COLUMNS.values(), *_DEVTEST.values()
+    ]  # fmt: skip
+    notes = (*_NOTES, _DEVTEST_NOTE)
+    return PaperTable(f"{pair}: what the paper did not try, {size:,} lists", heads, cells, notes=notes)
 
 
 def _curves(pair: str, rows: list[dict[str, Any]]) -> Figure:

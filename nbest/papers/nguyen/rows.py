@@ -32,15 +32,21 @@ NONE = float("inf")
 
 
 class TableLists(NamedTuple):
-    """What a table is made of: where weights are trained, the prior is chosen, and the result is tested."""
+    """What a table is made of: where weights are trained, the prior is chosen, and the result is tested; of the
+    learning curve also lists that nothing was chosen on or looked at before."""
 
     train: NBest
     heldout: NBest
     test: NBest
+    devtest: NBest | None = None
+
+    def parts(self) -> dict[str, NBest]:
+        """Those that are there, by name."""
+        return {name: part for name, part in self._asdict().items() if part is not None}
 
     def each(self, recipe: Mapping[str, Any]) -> TableLists:
         """All with the columns of a recipe."""
-        return TableLists(*(apply_recipes(part, [recipe]) for part in self))
+        return TableLists(**{name: apply_recipes(part, [recipe]) for name, part in self.parts().items()})
 
 
 def lists_of(run: Run, pair: str, on: str) -> TableLists:
@@ -93,10 +99,10 @@ def train_row(run: Run, pair: str, on: str, kind: str) -> dict[str, Any]:
     if kind == "baseline":
         return baseline(run, lists)
     base = run.need(f"{pair}-{on}-baseline")
-    reference = chosen_by(LogLinear(base["start"]), lists.test)
+    reference = references(LogLinear(base["start"]), lists)
     if kind == "mert":
         model, status = fit_quietly(MERT(seed=run.seed, threads=run.threads), lists.train)
-        return {"none": {**_scores(model, lists), **tests(model, lists.test, reference), "status": status}}
+        return {"none": {**_scores(model, lists), **tests(model, lists, reference), "status": status}}
     recipe = _features(run, pair, on, kind, lists)
     wide = lists.each(recipe)
     variances: tuple[float, ...] = (NONE, *sizes.variances)
@@ -119,7 +125,7 @@ def with_priors(
     wide: TableLists,
     variances: Sequence[float],
     start: Mapping[str, float],
-    reference: Floats,
+    reference: Mapping[str, Floats],
     after: Callable[[SoftBLEU, Mapping[str, Any]], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Soft BLEU from given weights, others 0, with each variance of the prior on added columns; tests are against
@@ -129,7 +135,7 @@ def with_priors(
         common: dict[str, Any] = {"iterations": NguyenSizes.of(run).iterations, "threads": run.threads}
         trainer = SoftBLEU(variance=variance, prior="sparse", start=dict(start), **common)
         model, status = fit_quietly(trainer, wide.train)
-        tried.append(found_by(model, wide, variance, status) | tests(model, wide.test, reference))
+        tried.append(found_by(model, wide, variance, status) | tests(model, wide, reference))
         if after is not None:
             after(trainer, tried[-1])
         run.progress(number + 1, len(variances))
@@ -140,14 +146,14 @@ def baseline(run: Run, lists: TableLists) -> dict[str, Any]:
     """The linear model without a prior, from which all others start, and with one; oracles beside it."""
     trainer = SoftBLEU(threads=run.threads, progress=run.progress)
     model, status = fit_quietly(trainer, lists.train)
-    start, reference = _plain(trainer), chosen_by(model, lists.test)
+    start, reference = _plain(trainer), references(model, lists)
     tried = [found_by(model, lists, NONE, status)]
     for variance in NguyenSizes.of(run).variances:
         trainer = SoftBLEU(variance=variance, threads=run.threads, progress=run.progress)
         model, status = fit_quietly(trainer, lists.train)
-        tried.append(found_by(model, lists, variance, status) | tests(model, lists.test, reference))
-    oracles = {name: part.score(oracle(part)) for name, part in lists._asdict().items()}
-    counts = {name: [len(part), part.hypotheses] for name, part in lists._asdict().items()}
+        tried.append(found_by(model, lists, variance, status) | tests(model, lists, reference))
+    oracles = {name: part.score(oracle(part)) for name, part in lists.parts().items()}
+    counts = {name: [len(part), part.hypotheses] for name, part in lists.parts().items()}
     return {"columns": 0, **summary(tried), "start": start, "oracle": oracles, "lists": counts}
 
 
@@ -189,22 +195,27 @@ def _plain(trainer: SoftBLEU) -> dict[str, float]:
     return trainer.weights_
 
 
-def chosen_by(model: LogLinear, lists: NBest) -> Floats:
-    """[N, M] statistics of what a model chooses; 0 where a list is empty."""
-    return chosen_stats(lists, model.predict(lists))
+def references(model: LogLinear, lists: TableLists) -> dict[str, Floats]:
+    """What a model chooses of the lists to test on: [N, M] statistics, 0 where a list is empty."""
+    few = {name: part for name, part in lists.parts().items() if name in ("test", "devtest")}
+    return {name: chosen_stats(part, model.predict(part)) for name, part in few.items()}
 
 
 def _scores(model: LogLinear, lists: TableLists) -> dict[str, float]:
-    return {name: part.score(model.predict(part)) for name, part in lists._asdict().items()}
+    return {name: part.score(model.predict(part)) for name, part in lists.parts().items()}
 
 
-def tests(model: LogLinear, test: NBest, reference: Floats) -> dict[str, float]:
-    """p of the difference from the baseline on test."""
-    own = chosen_by(model, test)
-    return {
-        "wilcoxon": wilcoxon(METRIC, reference, own, batch=10).p,
-        "permutation": permutation(METRIC, reference, own).p,
+def tests(model: LogLinear, lists: TableLists, reference: Mapping[str, Floats]) -> dict[str, float]:
+    """p of the difference from the baseline on test, and with devtest on both together."""
+    own = references(model, lists)
+    found = {
+        "wilcoxon": wilcoxon(METRIC, reference["test"], own["test"], batch=10).p,
+        "permutation": permutation(METRIC, reference["test"], own["test"]).p,
     }
+    if lists.devtest is None:
+        return found
+    both = [np.concatenate([each["test"], each["devtest"]]) for each in (reference, own)]
+    return found | {"both": permutation(METRIC, *both).p}
 
 
 def time_training(run: Run, pair: str) -> dict[str, Any]:
