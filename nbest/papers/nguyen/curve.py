@@ -1,6 +1,6 @@
 """The learning curve of `nguyen-2007`: does what kernels gain on training lists carry over as there are more of them?
 
-At one size also what the paper did not try: kernels over differences from the mean of the list, widths chosen
+At the largest size also what the paper did not try: kernels over differences from the mean of the list, widths chosen
 on dev, means from local updates, weights by annealed risk.
 """
 
@@ -31,7 +31,7 @@ from nbest.trainers import MinRisk
 from nbest.trainers.sharpness import spread
 
 TRIED = ("pcp-within", "ml-within", "pcp-width", "pcp-local", "pcp-risk")
-"""What is tried at one size only."""
+"""What is tried at the largest size only."""
 _RISK_VARIANCES = (1e-3, 1e-2, 0.1, 1.0)
 _AMONG = 10  # hypotheses that a local update chooses from
 

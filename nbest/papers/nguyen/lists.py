@@ -47,16 +47,13 @@ class NguyenSizes:
     rounds: int = 6
     round_k: int = 100  # added to dev lists by a round
     folds: int = 10
-    lists: tuple[int, ...] = (16_000, 1000)  # decoded of each fold, by pair
+    lists: tuple[int, ...] = (4000, 1000)  # decoded of each fold, by pair
     fold_k: int = 100
     table: int = 10_000  # lists of table 1
     small: int = 1024  # maximum-likelihood kernels
     large: int = 16384
     pool: int = 400_000  # hypotheses that they are fitted to
-    curve: tuple[int, ...] = tuple(
-        2500 * 2**i for i in range(7)
-    )  # lists of the learning curve, where there are so many
-    tried: int = 40_000  # lists, at most, that what the paper did not try is tried on
+    curve: tuple[int, ...] = tuple(2500 * 2**i for i in range(5))  # lists of the learning curve, where there are so many
     curve_kernels: tuple[int, ...] = (1024, 16_384, 65_536)
     curve_pool: int = 1_000_000
     widths: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)  # of perceptron kernels
@@ -75,10 +72,6 @@ class NguyenSizes:
     def curve_of(self, pair: str) -> tuple[int, ...]:
         """How many lists the learning curve of a pair has."""
         return tuple(size for size in self.curve if size <= self.folds * self.lists_of(pair))
-
-    def tried_of(self, pair: str) -> int:
-        """How many lists of a pair what the paper did not try is tried on."""
-        return max(size for size in self.curve_of(pair) if size <= self.tried)
 
     @classmethod
     def of(cls, run: Run) -> NguyenSizes:

@@ -65,7 +65,7 @@ def _of_pair(run: Run, pair: str) -> list[Step]:
         step("starts", 10.0, rows.try_starts, needs=rounds),
         step("bins", 3.0, rows.shape_bins, needs=("fold-*", "dev", "test")),
         *(along(size, kind) for size in sizes.curve_of(pair) for kind in curve.kinds(run)),
-        *(along(sizes.tried_of(pair), kind) for kind in curve.TRIED),
+        *(along(sizes.curve_of(pair)[-1], kind) for kind in curve.TRIED),
         *table("dev"),
     ]
 

@@ -174,7 +174,7 @@ def _beyond(row: Mapping[str, Any], linear: Mapping[str, Any]) -> dict[str, floa
 
 
 def _tried(run: Run, pair: str) -> PaperTable:
-    size = NguyenSizes.of(run).tried_of(pair)
+    size = NguyenSizes.of(run).curve_of(pair)[-1]
     cells: list[tuple[Cell, ...]] = []
     for kind in curve.TRIED:
         for prior in ("none", "prior"):
