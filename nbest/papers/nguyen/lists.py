@@ -53,7 +53,7 @@ class NguyenSizes:
     small: int = 1024  # maximum-likelihood kernels
     large: int = 16384
     pool: int = 400_000  # hypotheses that they are fitted to
-    curve: tuple[int, ...] = tuple(2500 * 2**i for i in range(5))  # lists of the learning curve, where there are so many
+    curve: tuple[int, ...] = tuple(2500 * 2**i for i in range(5))  # lists of the learning curve
     curve_kernels: tuple[int, ...] = (1024, 16_384, 65_536)
     curve_pool: int = 1_000_000
     widths: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)  # of perceptron kernels
