@@ -18,7 +18,7 @@ from nbest.metrics import BLEU, SentenceBLEU
 from nbest.papers.run import Run
 from nbest.papers.smith_eisner.methods import DRAWN, LARGE, METHODS, PARSING, VARIANTS, annealed, linear
 from nbest.papers.smith_eisner.paper import PAPER, TREEBANKS
-from nbest.papers.smith_eisner.report import NAMES
+from nbest.papers.smith_eisner.report import NAMES, _Rows
 from nbest.papers.smith_eisner.tasks import _drawn, _sentences, translation
 from nbest.testing import toy_lists
 from tests.papers.needs import check_needs
@@ -121,6 +121,16 @@ def test_draws_are_other_sentences_and_mean_and_spread_are_of_them(done: Run, fo
     row = json.loads((done.folder / "report.json").read_text())["tables"][2]["rows"][0]
     tests = [done.need(f"fi-en-{draw}likelihood")["test"] for draw in ("", "draw2-", "draw3-")]
     assert row[1:] == [*tests, pytest.approx(np.mean(tests)), pytest.approx(np.std(tests, ddof=1))]
+
+
+def test_p_is_found_for_draws_and_sizes_of_their_own(done: Run) -> None:
+    rows = _Rows(done, "draw2-", DRAWN)
+    best = rows.best("fi-en", rows.risks)
+    p = done.need("fi-en-draw2-tests")
+    assert [rows.p("fi-en", name) for name in DRAWN] == [
+        None if name == best else p.get(f"{name} {best}", p.get(f"{best} {name}")) for name in DRAWN
+    ]
+    assert rows.p("fi-en", "likelihood") is not None
 
 
 def test_variants_on_fixed_lists_take_both_points_of_the_path(done: Run) -> None:

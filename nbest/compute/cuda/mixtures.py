@@ -110,9 +110,15 @@ class DeviceMixture:
         box = own.amin(1), own.amax(1), sharp.amin(1)
         sharpness, low, high, least = (padded(each).float() for each in (_BITS * halves[0], *box))
         return _Placed(
-            number.reshape(-1).int(), padded(middles), slopes.reshape(-1, self.columns).float(), sharpness, low, high,
-            least, tops.amax(1).float(),
-        )  # fmt: skip
+            order=number.reshape(-1).int(),
+            middles=padded(middles),
+            slopes=slopes.reshape(-1, self.columns).float(),
+            sharpness=sharpness,
+            low=low,
+            high=high,
+            least=least,
+            tops=tops.amax(1).float(),
+        )
 
     @cached_property
     def exact(self) -> _Exact:

@@ -150,9 +150,8 @@ class _Rows:
         best = self.best(task, self.risks)
         if best is None or best == name:
             return None
-        one, other = f"{self.prefix}{name}", f"{self.prefix}{best}"
         tests = self.run.result(f"{task}-{self.prefix}tests") or {}
-        return tests.get(f"{one} {other}", tests.get(f"{other} {one}"))
+        return tests.get(f"{name} {best}", tests.get(f"{best} {name}"))
 
     @property
     def risks(self) -> tuple[str, ...]:
