@@ -19,6 +19,7 @@ from nbest.decisions import first, oracle
 from nbest.features import apply_recipes, fit_recipes
 from nbest.papers.yuan.lists import METRIC, Kana
 from nbest.papers.yuan.train import ALPHAS, against
+from nbest.systems.converter.converter import Converter
 from nbest.systems.converter.system import ConverterTraining
 from nbest.systems.converter.text import ReadSentence, is_kana
 from nbest.trainers import TRAINERS
@@ -80,10 +81,13 @@ def _first(kana: Kana, share: float) -> Three:
 
 
 def _documents(kana: Kana, *, same: bool) -> Three:
+    return _by_documents(_pool(kana), same=same)
+
+
+def _by_documents(pool: NBest, *, same: bool) -> Three:
     """Test and dev are every third sentence of the last two sixths of the lists. Of as many training lists for both,
     the other two thirds of those sixths are a part (`same`) or are not; a document never lies in two of the sixths
     but at their edges."""
-    pool = _pool(kana)
     sixth = len(pool) // 6
     dev, test = (np.arange(begin, begin + sixth) for begin in (4 * sixth, 5 * sixth))
     beside = np.concatenate([part[np.arange(sixth) % 3 != 0] for part in (dev, test)])
@@ -120,14 +124,23 @@ def _readings(kana: Kana, *, sure: bool) -> Three:
 # base models ------------------------------------------------------------------------------------------------------
 
 
+def converter_of_share(kana: Kana, share: float, tokens: str = "pair") -> Converter:
+    """A converter of the first sentences of the news."""
+    some = kana.news.train[: max(1, int(share * len(kana.news.train)))]
+    return ConverterTraining(order=3, tokens=tokens).fit(some, kana.dictionary, threads=kana.run.threads)
+
+
 def _weaker(kana: Kana, share: float, tokens: str = "pair") -> Three:
     """The sentences of the disjoint lists, converted by a model of fewer sentences, or of words without readings."""
-    parts, sizes = kana.parts("disjoint"), kana.sizes
-    count = max(1, int(share * len(kana.news.train)))
-    training = ConverterTraining(order=3, tokens=tokens)
-    converter = training.fit(kana.news.train[:count], kana.dictionary, threads=kana.run.threads)
+    parts, sizes, converter = kana.parts("disjoint"), kana.sizes, converter_of_share(kana, share, tokens)
     held = (kana.decoded(converter, part, sizes.test_k) for part in (parts.dev, parts.test))
     return Three(kana.decoded(converter, parts.train, sizes.train_k), *held)
+
+
+def _both(kana: Kana, share: float, *, same: bool) -> Three:
+    """The last two thirds of the news, converted by a model of the first sentences; documents as in `_by_documents`."""
+    last = kana.news.train[len(kana.news.train) // 3 :]
+    return _by_documents(kana.decoded(converter_of_share(kana, share), last, kana.sizes.train_k), same=same)
 
 
 def _disjoint(kana: Kana) -> Three:
@@ -156,6 +169,12 @@ ROWS = {
     "base-twelfth": Isolated("of a twelfth", partial(_weaker, share=1 / 12), ("disjoint",)),
     "base-surface": Isolated(
         "of two thirds, words without readings", partial(_weaker, share=2 / 3, tokens="surface"), ("disjoint",)
+    ),
+    "third-other": Isolated("of a third, lists of other documents", partial(_both, share=1 / 3, same=False), ()),
+    "third-same": Isolated("of a third, a third of the same documents", partial(_both, share=1 / 3, same=True), ()),
+    "twelfth-other": Isolated("of a twelfth, of other documents", partial(_both, share=1 / 12, same=False), ()),
+    "twelfth-same": Isolated(
+        "of a twelfth, a third of the same documents", partial(_both, share=1 / 12, same=True), ()
     ),
     "reference-best": Isolated("errors against the best of the list", _best_as_reference, ("disjoint",)),
 }

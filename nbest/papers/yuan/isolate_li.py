@@ -13,11 +13,11 @@ from typing import Any
 from nbest.decisions import first, oracle
 from nbest.features import apply_recipes, fit_recipes
 from nbest.papers.data import chosen_stats
+from nbest.papers.yuan.isolate import converter_of_share
 from nbest.papers.yuan.lists import Kana
 from nbest.papers.yuan.same_lists import each_method, rescored, with_tokens
 from nbest.papers.yuan.train import against, count_of
 from nbest.systems.converter.converter import Converter
-from nbest.systems.converter.system import ConverterTraining
 
 SIZE = 8000
 """Sentences to adapt to, or the most below it that a run has."""
@@ -70,5 +70,4 @@ def converter_of(kana: Kana, row: Change) -> Converter:
     """The converter of all news, or one of fewer sentences or other words."""
     if row.share == 1.0 and row.tokens == "pair":
         return kana.converter("jackknife")
-    some = kana.news.train[: max(1, int(row.share * len(kana.news.train)))]
-    return ConverterTraining(order=3, tokens=row.tokens).fit(some, kana.dictionary, threads=kana.run.threads)
+    return converter_of_share(kana, row.share, row.tokens)
