@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar, Protocol
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from nbest.base.errors import ParameterError
 from nbest.base.parameters import Parameter, parameter, parameters_of
 from nbest.base.registry import plugin_names
 
@@ -45,6 +46,10 @@ _FAMILIES = {
 """Options that name one of a family, and where other packages add to it."""
 
 
+_SEVERAL = ("add", "drop", "methods", "metric", "only")
+"""Options that may name several."""
+
+
 class Helped(TyperCommand):
     """A command whose --help names what other packages add."""
 
@@ -55,6 +60,16 @@ class Helped(TyperCommand):
             if names:
                 each.help = f"{each.help} Of plug-ins: {', '.join(names)}."  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is given twice, of which only the last would count."""
+        if not ctx.resilient_parsing:
+            *_, order = self.make_parser(ctx).parse_args(args=list(args))
+            for each in order:
+                if order.count(each) > 1 and each.nargs == 1 and not (each.multiple or each.is_flag):  # type: ignore[attr-defined]
+                    several = "; put all names into one, with commas" if each.name in _SEVERAL else ""
+                    raise ParameterError(f"option {each.opts[0]} is given twice{several}")
+        return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Also the options that are passed on to the method, metric and decision given."""

@@ -31,6 +31,8 @@ class Convert(c.ReaderOption, c.Quiet):
       nbest convert lattices/ dev.forests.jsonl.gz --prune 1e-4 --model model.json
 
       nbest convert lattices/ dev.jsonl --top 100 --model model.json
+
+      nbest convert model.json moses.ini   (the weights of a model, for Moses)
     """
 
     source: str = parameter(..., "Lists in any known format; - is stdin.", flags=("source",))

@@ -12,6 +12,7 @@ from nbest.base.types import Floats
 from nbest.cli.console import Console
 from nbest.cli.convert import Convert
 from nbest.cli.loading import Source, files_of_options, over_blocks, reader_options
+from nbest.cli.moses import WEIGHTS, put_weights
 from nbest.cli.targets import refuse_overwriting, written
 from nbest.corpus import Forests, NBest, dedupe, prune, split
 from nbest.corpus.operations import join
@@ -27,6 +28,10 @@ from nbest.model.loglinear import LogLinear, load
 def run(call: Convert) -> None:
     """Read, change, write, say what was written."""
     console = Console(quiet=call.quiet)
+    if call.target.endswith(WEIGHTS):
+        refuse_overwriting([call.target], [call.source])
+        put_weights(load(call.source), call.target, console)
+        return
     outputs = written(call.target, format_of(call.target, call.target_format))
     if (call.split is None) != (call.rest is None):
         raise ParameterError("--split SHARE and --rest FILE belong together: one share goes to each of two files")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -106,11 +106,24 @@ def refuse_rest(given: Mapping[str, str], *kinds: Kind, own: type) -> None:
     for name in given:
         known = {option.replace("_", "-") for kind in kinds for option in settable(kind)}
         shown = name.replace("_", "-")
+        _refuse_of_decision(name, kinds, own)
         flags = {flag for each in parameters_of(own).values() for flag in flags_of(each)}
         mine = {flag.removeprefix("--") for flag in flags if flag.startswith("--")}
         others = sorted(known - mine)
         besides = f"known besides those of --help: {listed(others)}" if others else "see --help"
         raise ParameterError(f"unknown option --{shown}; {besides}{nearest(sorted(known | mine), shown)}")
+
+
+def _refuse_of_decision(name: str, kinds: Sequence[Kind], own: type) -> None:
+    """An error that says where an option of a decision is taken, for commands whose decisions have none."""
+    if "decision" not in parameters_of(own):
+        return
+    from nbest.decisions import DECISIONS, takes
+
+    found = [kind for kind in DECISIONS if takes(kind, name)]
+    if found and not any(DECISIONS[kind] in kinds for kind in DECISIONS):
+        flag = f"--{name.replace('_', '-')}"
+        raise ParameterError(f"{flag} is an option of decisions ({listed(found)}) that nbest rerank takes")
 
 
 def _convert(each: Parameter, text: str, load: Callable[[str], Mapping[str, float]] | None) -> Any:

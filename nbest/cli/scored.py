@@ -55,6 +55,11 @@ class Covered:
         """Of which segments scores are."""
         return f"scores are of {self.scored} of {self.segments} segments, those that no system leaves out"
 
+    @property
+    def alone(self) -> str:
+        """What a score alone is of."""
+        return "alone: of all segments that the system answers"
+
 
 def scores_table(found: Sequence[Scored], covered: Covered, note: str) -> Table:
     """The systems by one metric or several; of several systems, how they differ from the first."""
@@ -66,6 +71,7 @@ def scores_table(found: Sequence[Scored], covered: Covered, note: str) -> Table:
         counts = [covered.cell(row["system"])] if covered.is_partial else []
         values.append([row["system"], *counts, *untested])
     notes = [covered.note] if covered.scored < covered.segments else []
+    notes += [covered.alone] if "alone" in found[0].rows[0] else []
     notes += [f"signature: {each.metric}|{each.rows[0]['signature']}" for each in found]
     if "spread" in found[0].rows[0]:
         notes.append(f"means over runs; spread: standard deviation over runs; {POOLED}")
@@ -94,6 +100,8 @@ def _columns(found: Scored, *, alone: bool) -> list[tuple[Column, str]]:
     """The columns of one metric with their keys; beside those of other metrics their names tell whose they are."""
     first = found.rows[0]
     columns = [(Column(found.metric, found.form), "score")]
+    if "alone" in first:
+        columns.append((Column(f"{_of(found, alone)}alone", found.form), "alone"))
     if "spread" in first:
         columns.append((Column(f"{_of(found, alone)}spread", found.form), "spread"))
     if "p" in first:

@@ -125,6 +125,14 @@ class _Scoring:
             console.warn(f"{paths[0]}: {outputs.left_out} segments have references but no output; they are left out")
         if outputs.abstained:
             console.warn(f"{outputs.abstained} segments that a system gives no answer to are left out, for all systems")
+        groups = groups_of(outputs) if call.groups is None else read_groups(call.groups, outputs.ids)
+        return cls._made(call, systems, outputs, groups, console)
+
+    @classmethod
+    def _made(
+        cls, call: Score, systems: dict[str, list[str]], outputs: Outputs, groups: list[str] | None, console: Console
+    ) -> _Scoring:
+        """Of outputs that were read: what is compared of their texts."""
         texts, references = outputs.systems, outputs.references
         if not (call.answer or "").startswith("json:"):
             refuse_objects(texts, references, call.refs or (), within=call.answer is not None)
@@ -135,7 +143,6 @@ class _Scoring:
                 if "" in mine:
                     console.say(f"{path}: {mine.count('')} of {len(mine)} outputs have no answer")
             references = [[rule.of_reference(text) for text in group] for group in references]
-        groups = groups_of(outputs) if call.groups is None else read_groups(call.groups, outputs.ids)
         return cls(call, systems, texts, references, outputs=outputs, groups=groups)
 
     @property
@@ -149,17 +156,31 @@ class _Scoring:
         counts = {name: [self.outputs.covered[path] for path in runs] for name, runs in self.systems.items()}
         return Covered(counts, self.outputs.segments, self.outputs.scored)
 
+    def _alone(self, how: Measure) -> dict[str, float]:
+        """The score of each system on all segments that it answers, by its name; nothing where all answer the same."""
+        if len(self.systems) == 1 or self.call.scores or any(len(runs) > 1 for runs in self.systems.values()):
+            return {}
+        found = {}
+        for name, runs in self.systems.items():
+            mine = self.outputs.alone.get(runs[0])
+            if mine is not None and mine.scored:
+                own = _Scoring._made(self.call, {name: runs}, mine, None, Console(quiet=True))
+                found[name] = Pooled.of(how.metric, own._stats(how)[name]).mean
+        return found
+
     def scored(self, how: Measure) -> Scored:
         """One row a system for one metric."""
         metric = how.metric
         stats = {name: [by_group(run, self.groups) for run in runs] for name, runs in self._stats(how).items()}
-        covered, rows = self.covered, []
+        covered, alone, rows = self.covered, self._alone(how), []
         answer = f"|answer:{self.call.answer}" if self.call.answer and not isinstance(metric, External) else ""
         signature = metric.signature(len(self.references[0]) if self.references else 0) + answer
         for name, runs in stats.items():
             found = Pooled.of(metric, runs)
             row: Row = {"system": name, "name": metric.name, "score": found.mean, "signature": signature}
             row |= covered.of(name)
+            if alone:
+                row["alone"] = alone.get(name)
             if max(map(len, stats.values())) > 1:
                 row |= {"runs": list(found.scores), "spread": found.spread}
             if len(stats) > 1:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nbest.base.errors import CapabilityError, ParameterError, look_up
+from nbest.base.errors import ParameterError, look_up
 from nbest.cli.adding import show_added
 from nbest.cli.calibrating import after_tuning, check_calibrating
 from nbest.cli.console import Console, has_compiled, print_json
@@ -25,6 +25,7 @@ from nbest.cli.loading import (
     warn_of_labels,
     warn_of_overlap,
 )
+from nbest.cli.moses import WEIGHTS, put_weights
 from nbest.cli.settling import decision_asked, words
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
@@ -37,7 +38,6 @@ from nbest.decisions.chosen import first_score, oracle_score, score_of
 from nbest.decisions.vote import plurality
 from nbest.features.wanted import files_of
 from nbest.forests.posteriors import filled
-from nbest.formats.moses_weights import write_moses_weights
 from nbest.model.arrays import detach
 from nbest.model.equal import equal_weights
 from nbest.model.loglinear import LogLinear, load
@@ -159,7 +159,7 @@ def _check_output(call: Tune, paths: list[str], further: list[str]) -> None:
     refuse_overwriting([call.output], [paths, further, *named])
     if not Path(call.output).resolve().parent.is_dir():
         raise ParameterError(f"the folder of the output {call.output!r} does not exist")
-    if call.output.endswith(".ini") and call.add:
+    if call.output.endswith(WEIGHTS) and call.add:
         raise ParameterError("a Moses weight file cannot hold added features; write .json, or tune without --add")
 
 
@@ -167,11 +167,8 @@ def _write(model: LogLinear, output: str, console: Console, as_json: bool) -> No
     if output == "-":
         if not as_json:
             model.save("-")
-    elif output.endswith(".ini"):
-        if model.features:  # of the method itself, lowdim's
-            raise CapabilityError(f"{output}: a Moses weight file cannot hold features that a model adds; use .json")
-        write_moses_weights(output, model.weights)
-        console.say(f"{output} holds weights alone: choices by it are 1-best; a .json model may decide better")
+    elif output.endswith(WEIGHTS):
+        put_weights(model, output, console)
     else:
         model.save(output)
         console.say(f"wrote {output}")

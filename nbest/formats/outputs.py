@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ class Outputs:
     )  # [N] of systems that carry them, NaN where nothing is chosen
     groups: dict[str, list[str]] = field(default_factory=dict)  # N of systems that carry them
     covered: dict[str, int] = field(default_factory=dict)  # of how many segments each system gives an output
+    alone: dict[str, Outputs] = field(default_factory=dict)  # each system on all segments it answers, where they differ
 
     @property
     def scored(self) -> int:
@@ -69,21 +70,38 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     systems = {path: _in_order(path, mine, known[path], named, ids) for path, mine in lines.items()}
     references, left_out = align_lines(given, ids) if given else ((), 0)
     rows = {path: {str(row["id"]): row for row in json_rows(path, mine) or ()} for path, mine in lines.items()}
+    whole = Outputs(
+        systems,
+        references,
+        left_out,
+        ids,
+        gains={path: np.array(gains, np.float64) for path, gains in _told("gain", rows, ids)},
+        groups=dict(_told("group", rows, ids)),
+        covered={path: len(ids) - len(_not_chosen(mine) | _abstained(mine)) for path, mine in rows.items()},
+    )
+    found = _answered(whole, rows)
+    if not found.scored:
+        raise FormatError(named, None, "there is no output in it: nothing was chosen for any segment")
+    if not found.abstained:
+        return found
+    return replace(found, alone={path: _answered(whole, {path: mine}) for path, mine in rows.items()})
+
+
+def _answered(whole: Outputs, rows: dict[str, Rows]) -> Outputs:
+    """The systems of some files on the segments for which one of them chose anything and that all of them answer."""
     nothing = set.intersection(*map(_not_chosen, rows.values()))
     abstained = set[str]().union(*map(_abstained, rows.values())) - nothing
-    nothing |= abstained
-    kept = [i for i, name in enumerate(ids) if name not in nothing]
-    if not kept:
-        raise FormatError(named, None, "there is no output in it: nothing was chosen for any segment")
+    ids = _ids(whole)
+    kept = [i for i, name in enumerate(ids) if name not in nothing | abstained]
     return Outputs(
-        {path: [texts[i] for i in kept] for path, texts in systems.items()},
-        [references[i] for i in kept] if given else (),
-        left_out + len(nothing) - len(abstained),
+        {path: [whole.systems[path][i] for i in kept] for path in rows},
+        [whole.references[i] for i in kept] if whole.references else (),
+        whole.left_out + len(nothing),
         [ids[i] for i in kept],
         abstained=len(abstained),
-        gains={path: np.array([gains[i] for i in kept], np.float64) for path, gains in _told("gain", rows, ids)},
-        groups={path: [groups[i] for i in kept] for path, groups in _told("group", rows, ids)},
-        covered={path: len(ids) - len(_not_chosen(mine) | _abstained(mine)) for path, mine in rows.items()},
+        gains={path: gains[kept] for path, gains in whole.gains.items() if path in rows},
+        groups={path: [groups[i] for i in kept] for path, groups in whole.groups.items() if path in rows},
+        covered={path: whole.covered[path] for path in rows},
     )
 
 

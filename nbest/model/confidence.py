@@ -76,6 +76,7 @@ class Confidence:
             for name, words in names.items()
             if name in before and name in after
         ]
+        no_gain = "" if after.get("brier", -1.0) < before.get("brier", 0.0) else ", no better than before"
         right = 100.0 * self.right[-1] / self.segments
         order = (
             "" if math.isnan(self.order) else f"; a right choice is surer than a wrong one in {100 * self.order:.0f} %"
@@ -84,7 +85,7 @@ class Confidence:
         useless += "; no choice is right: is that limit in the unit of the metric?" if not self.right[-1] else ""
         return (
             f"confidence by {self.how} ({self.segments} segments, {right:.1f} % right; {self.kind}): "
-            f"{', '.join(changes)} (after: cross-validated){order}{useless}"
+            f"{', '.join(changes)} (after: cross-validated{no_gain}){order}{useless}"
         )
 
     def content(self) -> dict[str, Any]:

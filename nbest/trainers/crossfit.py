@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,10 @@ class Crossed:
     probability: Floats  # [N] of the answer that is chosen, not calibrated; 0 where lists have no texts
     fold: Ints  # [N] by which of the models; -1: by none, where some of very many lists are fitted in folds
     models: tuple[LogLinear | None, ...]
+
+    def at(self, gamma: float) -> Crossed:
+        """With models that decide as sharply as another, where a decision looks at all of the posterior."""
+        return replace(self, models=tuple(each and replace(each, gamma=gamma) for each in self.models))
 
     def of_folds(self, lists: NBest) -> tuple[Crossed, NBest]:
         """Without lists that are in no fold."""

@@ -78,6 +78,17 @@ def test_the_count_is_in_json_too(capsys: Captured) -> None:
     assert (row["covered"], row["segments"], row["scored"]) == (12, 12, 12)
 
 
+def test_each_system_is_scored_on_what_it_answers_too(capsys: Captured) -> None:
+    rows = scored(capsys, "bad.tsv", "some.jsonl", "few.jsonl")
+    assert [row["score"] for row in rows] == [100.0] * 3  # of the three segments that all answer
+    assert [row["alone"] for row in rows] == [pytest.approx(100 * 4 / 12), 100.0, 100.0]
+    heads, bad, *_ = table(capsys, "bad.tsv", "some.jsonl", "few.jsonl")
+    assert heads[3] == "alone"
+    assert float(bad[3]) == pytest.approx(100 * 4 / 12)
+    assert "alone" not in table(capsys, "some.jsonl")[0]
+    assert "alone" not in scored(capsys, "bad.tsv", "gate=some.jsonl,few.jsonl")[0]
+
+
 def test_references_without_an_output_are_not_given(capsys: Captured) -> None:
     lines("part.tsv", Path("good.tsv").read_text(encoding="utf-8").splitlines()[:8])
     assert table(capsys, "part.tsv")[1][1] == "8/12"

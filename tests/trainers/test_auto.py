@@ -11,6 +11,7 @@ import nbest
 from nbest.corpus import NBest, Texts
 from nbest.corpus.grouping import in_folds
 from nbest.features import within_scale
+from nbest.formats import bundled
 from nbest.metrics.paired import resampled
 from nbest.trainers import Auto
 from nbest.trainers.dense.averaged import best_shares
@@ -261,3 +262,14 @@ def test_of_many_lists_some_are_fitted_in_folds(monkeypatch: pytest.MonkeyPatch)
     assert (trainer.crossed_.chosen >= 0).tolist() == (trainer.crossed_.fold >= 0).tolist()
     assert left_out(trainer.crossed_, corpus).segments == 40
     assert corpus.score(model.predict(corpus)) > 0.9 * corpus.score(nbest.oracle(corpus))
+
+
+def test_models_of_folds_decide_as_sharply_as_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbest.trainers.finishing.decision_gamma", lambda model, corpus: 4.0)
+    dev = bundled.lists("tune").select(range(60)).with_metric(nbest.BLEU(tokenize="none"))
+    trainer = nbest.Auto(decision="mbr")
+    model = trainer.fit(dev)
+    assert model.gamma == 4.0
+    assert trainer.crossed_ is not None
+    own, said = (left_out(trainer.crossed_, dev, {"kind": "mbr"} | more) for more in ({}, {"gamma": 4.0}))
+    assert own == said != left_out(trainer.crossed_, dev, {"kind": "mbr", "gamma": 1.0})

@@ -96,6 +96,8 @@ class Auto(Trainer):
         self.result_ = Result(weights, score_of(way.lists, model), status, message=message, history=history)
         warn_unless_converged(self, self.result_)
         model = finished(self, model, way.lists, None if heldout is None else _as(heldout, way))
+        if self.crossed_ is not None:
+            self.crossed_ = self.crossed_.at(model.gamma)
         return decided(model, self.decision, corpus, heldout, crossed=self.crossed_)
 
 

@@ -1,0 +1,19 @@
+"""A model as a file that Moses reads."""
+
+from __future__ import annotations
+
+from nbest.base.errors import CapabilityError
+from nbest.cli.console import Console
+from nbest.formats.moses_weights import write_moses_weights
+from nbest.model.loglinear import LogLinear
+
+WEIGHTS = ".ini"
+"""How the name of such a file ends."""
+
+
+def put_weights(model: LogLinear, output: str, console: Console) -> None:
+    """Write the weights, and say that they are all."""
+    if model.features:  # of the method itself, lowdim's, or added
+        raise CapabilityError(f"{output}: a Moses weight file cannot hold features that a model adds; use .json")
+    write_moses_weights(output, model.weights)
+    console.say(f"{output} holds weights alone: choices by it are 1-best; a .json model may decide better")
