@@ -59,7 +59,7 @@ def run(call: Compare) -> None:
     tuned = whole if "held-out" in sets else split(whole, 1.0 - call.split, call.seed)[0]
     # held-out segments must not shape the features
     made = add_columns(call.add, [tuned, *sets.values()], only=call.only, drop=call.drop)
-    show_added(console, made.added, made.replaced)
+    show_added(console, made.added, made.replaced, made.sets[0])
     sets = dict(zip(sets, made.sets[1:], strict=True))
     warn_of_labels(console, sets["dev"])
     for name, other in (("test", "dev"), ("test", "held-out"), ("held-out", "dev")):

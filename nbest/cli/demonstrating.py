@@ -79,7 +79,7 @@ def _tell(found: Compared, test: NBest) -> None:
     assert test.texts is not None
     assert test.references is not None
     tested = permutation(metric, stats[shown], stats[mbr(model, test, gain="wer")])
-    put(f"mbr with the {found.best} model: test {number(tested.second)}, p {probability(tested.p)}")
+    put(f"mbr with the {found.best} model: test {number(tested.second)}, p {probability(tested.p)} against first")
     gains = stats[shown, 0] - stats[tuned, 0]
     best = int(gains.argmax())
     put(f"\nA sentence that got better by {gains[best]:.0f} words:")

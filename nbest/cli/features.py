@@ -35,6 +35,7 @@ class AddLm(c.ReaderOption, c.ThreadsOption, c.Quiet):
     def run(self) -> None:
         """Add the columns, write the lists."""
         from nbest.base.unpacking import need_rereadable
+        from nbest.cli.adding import warn_of_unknown
         from nbest.cli.console import Console
         from nbest.cli.loading import Source, files_of_options, read_lists, reader_options
         from nbest.cli.targets import need_columns, refuse_overwriting, written
@@ -60,6 +61,7 @@ class AddLm(c.ReaderOption, c.ThreadsOption, c.Quiet):
             corpus = add_lm(corpus, model, self.name, threads=self.threads, progress=progress)
         write(corpus, self.output, wanted)
         unknown = int(corpus.column(f"{self.name}_oov").sum())
+        warn_of_unknown(console, corpus, self.name, self.lm)
         console.say(f"{self.output}: {corpus.hypotheses} hypotheses with {self.name!r} and '{self.name}_oov'")
         console.say(f"{unknown} words of all hypotheses are not in the {model.order}-gram model {self.lm}")
 

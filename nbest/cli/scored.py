@@ -66,10 +66,9 @@ def scores_table(found: Sequence[Scored], covered: Covered, note: str) -> Table:
     sets = [(each, _columns(each, alone=len(found) == 1)) for each in found]
     values: list[list[Cell]] = []
     for at, row in enumerate(found[0].rows):
-        mine = [(each.rows[at], key) for each, columns in sets for _, key in columns]
-        untested = [None if key == "difference" and each["p"] is None else each[key] for each, key in mine]
+        mine = [_cell(each.rows[at], key) for each, columns in sets for _, key in columns]
         counts = [covered.cell(row["system"])] if covered.is_partial else []
-        values.append([row["system"], *counts, *untested])
+        values.append([row["system"], *counts, *mine])
     notes = [covered.note] if covered.scored < covered.segments else []
     notes += [covered.alone] if "alone" in found[0].rows[0] else []
     notes += [f"signature: {each.metric}|{each.rows[0]['signature']}" for each in found]
@@ -88,9 +87,11 @@ def pairs_table(found: Sequence[Scored]) -> Table:
     values: list[list[Cell]] = []
     for at, row in enumerate(found[0].rows):
         for number, pair in enumerate(row["pairs"]):
-            cells = [each.rows[at]["pairs"][number][key] for each in found for key in ("difference", "p")]
+            cells = [
+                _cell(each.rows[at]["pairs"][number], key) for each in found for key in _tested(each, alone).values()
+            ]
             values.append([row["system"], pair["against"], *cells])
-    heads = [column for each in found for column in _tested(each, alone=alone)]
+    heads = [column for each in found for column in _tested(each, alone)]
     notes = [] if alone else [f"p: {found[0].test} test of each pair"]
     notes.append(f"each p is of one of {len(values) * len(found)} tests, not corrected for their number")
     return Table([Column("system"), Column("against", align="left"), *heads], values, notes=notes)
@@ -105,15 +106,25 @@ def _columns(found: Scored, *, alone: bool) -> list[tuple[Column, str]]:
     if "spread" in first:
         columns.append((Column(f"{_of(found, alone)}spread", found.form), "spread"))
     if "p" in first:
-        columns += zip(_tested(found, alone=alone), ("difference", "p"), strict=True)
+        columns += _tested(found, alone).items()
     return columns
 
 
-def _tested(found: Scored, *, alone: bool) -> tuple[Column, Column]:
-    """The columns of a difference and its p."""
+def _tested(found: Scored, alone: bool) -> dict[Column, str]:
+    """The columns of a difference, of its interval where the test gives one, and of its p, with their keys."""
     of = _of(found, alone)
-    test = f"p ({found.test})" if alone else f"{of}p"
-    return Column(f"{of}difference", f"+{found.form}"), Column(test, probability)
+    columns = {Column(f"{of}difference", f"+{found.form}"): "difference"}
+    if any(row.get("interval") for row in found.rows):
+        columns |= {Column("95 % from", f"+{found.form}"): "low", Column("to", f"+{found.form}"): "high"}
+    return columns | {Column(f"p ({found.test})" if alone else f"{of}p", probability): "p"}
+
+
+def _cell(row: Row, key: str) -> Cell:
+    """A value of a row; nothing of what is not tested."""
+    if key in ("low", "high"):
+        return row["interval"][key == "high"] if row.get("interval") else None
+    value: Cell = row[key]
+    return None if key == "difference" and row["p"] is None else value
 
 
 def _of(found: Scored, alone: bool) -> str:

@@ -222,7 +222,7 @@ class _Call:
             sets = self._with_held_out(sets[0], required=held_out.default is inspect.Parameter.empty)
         if isinstance(first.how, StudyLists) and first.how.add:
             made = add_columns(self.options.add, sets)
-            show_added(self.console, made.added, made.replaced)
+            show_added(self.console, made.added, made.replaced, made.sets[0])
             sets = list(made.sets)
         return dict(zip((first.name, "heldout"), sets, strict=False))
 

@@ -50,6 +50,8 @@ from nbest.trainers.lowdim.trainer import LowDim
 from nbest.trainers.pipeline import Pipeline
 from nbest.trainers.settings_grid import search as search_settings
 
+_SHOWN = 20  # weights, the largest
+
 
 def run(call: Tune) -> None:
     """Tune, write the model, say what was reached."""
@@ -81,7 +83,7 @@ def run(call: Tune) -> None:
     with console.progress("adding features") as pipeline.progress, console.convergence():
         dev, *held = pipeline.prepare(*corpora)
     heldout, pipeline.progress = held[0] if held else None, None
-    show_added(console, pipeline.added_, pipeline.replaced_)
+    show_added(console, pipeline.added_, pipeline.replaced_, dev)
     check_enough(call, dev)
     if dev.scored:
         warn_of_labels(console, dev)
@@ -226,5 +228,7 @@ def _report(summary: dict[str, Any], model: LogLinear, console: Console, *, high
         console.say(model.calibration.words())
     if keeps_first(model) and model.validation is None:
         console.warn("all weights are 0: no choice is better than another by this metric, or none could be found")
-    strongest = sorted(model.weights.items(), key=lambda item: -abs(item[1]))[:20]
-    console.show(Table(("feature", Column("weight", ".6g")), strongest))
+    strongest = sorted(model.weights.items(), key=lambda item: -abs(item[1]))
+    more = len(strongest) - _SHOWN
+    notes = [f"and {more} more, in the model"] if more > 0 else []
+    console.show(Table(("feature", Column("weight", ".6g")), strongest[:_SHOWN], notes=notes))

@@ -18,6 +18,8 @@ from nbest.features.recipes import record
 if TYPE_CHECKING:
     from nbest.lm.model import LanguageModel
 
+_ROWS = 20_000  # hypotheses whose words are counted
+
 
 def lm(corpus: NBest, path: str, sha256: str = "", name: str = "lm", wanted: str = "") -> NBest:
     """Adds `name` and `name_oov`: log p of each hypothesis with its end, and its words that the model does not know.
@@ -53,6 +55,14 @@ def add_lm(
     names = (name, f"{name}_oov")
     oov = scores.zero + (scores.unknown if np.isfinite(model.logprobs[0]) else 0.0)
     return corpus.without_features(names).with_features(names, np.stack([scores.logprobs, oov], axis=1))
+
+
+def unknown_words(corpus: NBest, name: str = "lm") -> tuple[int, int]:
+    """How many words of the hypotheses the language model of these columns does not know, and of how many; of many
+    hypotheses the first count."""
+    some = min(corpus.hypotheses, _ROWS)
+    texts = _need_texts(corpus)
+    return int(corpus.column(f"{name}_oov")[:some].sum()), sum(len(texts[row].split()) for row in range(some))
 
 
 def lm_recipe(corpus: NBest, path: str = "", name: str = "lm") -> dict[str, Any]:

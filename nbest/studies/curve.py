@@ -18,6 +18,7 @@ from nbest.evaluation.drawn import decided
 from nbest.evaluation.significance import by_group, interval, resampled
 from nbest.model.loglinear import LogLinear
 from nbest.report.charts import LineChart, Series
+from nbest.report.page import Column, Table
 from nbest.report.picture import Picture
 from nbest.report.svg import COLOURS, INK, PALE
 from nbest.studies.base import Progress, Study, about, counted
@@ -56,6 +57,17 @@ class Curve(Study):
         return Picture(
             "Best of k", f"{subtitle}; bands: 95 % by {self.settings['unit']}", [chart], width=600, height=400
         )
+
+    @property
+    def said(self) -> str:
+        """A table: what each way of choosing reaches with few and with all hypotheses."""
+        known = {(row["series"], row["k"]): row["value"] for row in self.rows}
+        names, few = dict.fromkeys(row["series"] for row in self.rows), doubling(max(self.settings["sizes"]))
+        ks = [k for k in few if any((name, k) in known for name in names)]
+        number = ".4f" if max(map(abs, known.values())) <= 1 else ".2f"
+        heads = [Column("best of k"), *(Column(str(k), number) for k in ks)]
+        rows = [[name, *(known.get((name, k)) for k in ks)] for name in names]
+        return Table(heads, rows, caption=self.metric).render("markdown").rstrip()
 
 
 def curve(
