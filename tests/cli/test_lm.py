@@ -91,6 +91,19 @@ def test_lists_get_the_columns(run: Run, folder: Path, target: str) -> None:
     assert len(again.out.splitlines()) == 60
 
 
+def test_a_model_of_other_texts_is_warned_of(run: Run, folder: Path) -> None:
+    own, warning = (folder / "dev.ref").read_text(), "of the words of hypotheses are not in this language model"
+    for name, text in (("upper", own.upper()), ("own", own)):
+        (folder / f"{name}.txt").write_text(text)
+        assert run("train", "lm", f"{name}.txt", "-o", f"{name}.nlm", "--quiet").code == 0
+        added = run("features", "add-lm", "dev.nbest", f"{name}.jsonl", "--lm", f"{name}.nlm")
+        tuned = run("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "likelihood", "--add",
+                    f"lm:path={name}.nlm:name=other", "-o", f"{name}.json")  # fmt: skip
+        for ran in (added, tuned):
+            assert ran.code == 0, ran.err
+            assert (f"{name}.nlm: 100 % {warning}" in " ".join(ran.err.split())) == (name == "upper")
+
+
 def test_bad_input_of_add_lm(run: Run, folder: Path) -> None:
     (folder / "bad.arpa").write_text("\\data\\\nngram 1=3\n")
     for arguments, message in (

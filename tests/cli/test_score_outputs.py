@@ -89,6 +89,18 @@ def test_each_system_is_scored_on_what_it_answers_too(capsys: Captured) -> None:
     assert "alone" not in scored(capsys, "bad.tsv", "gate=some.jsonl,few.jsonl")[0]
 
 
+def test_the_bootstrap_shows_intervals_of_differences(capsys: Captured) -> None:
+    words = ("good.tsv", "bad.tsv", "mean.tsv", "--test", "bootstrap")
+    rows = scored(capsys, *words, "--pairs")
+    heads, first, bad, mean = table(capsys, *words)
+    assert heads == ["system", "exact", "difference", "95 % from", "to", "p (bootstrap)"]
+    assert first[2:] == [""] * 4
+    for row, shown in ((rows[1], bad), (rows[2], mean)):
+        assert [float(cell) for cell in shown[2:5]] == pytest.approx([row["difference"], *row["interval"]])
+        assert row["interval"][0] <= row["difference"] <= row["interval"][1]
+    assert "95 % from" not in table(capsys, "good.tsv", "bad.tsv")[0]
+
+
 def test_references_without_an_output_are_not_given(capsys: Captured) -> None:
     lines("part.tsv", Path("good.tsv").read_text(encoding="utf-8").splitlines()[:8])
     assert table(capsys, "part.tsv")[1][1] == "8/12"

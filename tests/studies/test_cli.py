@@ -45,7 +45,7 @@ ARGUMENTS = {
     "weights": ("--draws", "2", "--folds", "2", "--samples", "50", "--top", "2"),
     "surface": ("--x", "lm", "--y", "am", "--model", "model.json", "--points", "3"),
 }
-WITH_RESULTS = ("budget", "calibration", "coverage", "ladder", "weights")
+WITH_RESULTS = ("budget", "calibration", "coverage", "curve", "ladder", "weights")
 """Studies that print a table or lines beside their picture."""
 pytestmark = pytest.mark.filterwarnings("ignore::nbest.base.errors.ConvergenceWarning")
 
