@@ -47,7 +47,7 @@ _FAMILIES = {
 
 
 _SEVERAL = ("add", "drop", "methods", "metric", "only")
-"""Options that may name several."""
+"""Options that may name several; of others the last counts, so that aliases may be overridden."""
 
 
 class Helped(TyperCommand):
@@ -62,13 +62,12 @@ class Helped(TyperCommand):
         super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an option that is given twice, of which only the last would count."""
+        """Refuse an option for several names that is given twice: only the last would count."""
         if not ctx.resilient_parsing:
             *_, order = self.make_parser(ctx).parse_args(args=list(args))
-            for each in order:
-                if order.count(each) > 1 and each.nargs == 1 and not (each.multiple or each.is_flag):  # type: ignore[attr-defined]
-                    several = "; put all names into one, with commas" if each.name in _SEVERAL else ""
-                    raise ParameterError(f"option {each.opts[0]} is given twice{several}")
+            twice = next((each for each in order if each.name in _SEVERAL and order.count(each) > 1), None)
+            if twice is not None and not twice.multiple:
+                raise ParameterError(f"{twice.opts[0]} is given twice; put all names into one, with commas")
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:

@@ -27,6 +27,7 @@ from nbest.corpus.contract import Corpus
 from nbest.corpus.order import SegmentNumbers, first_number, gaps
 from nbest.decisions import DECISIONS
 from nbest.decisions.choose import Choice, choose
+from nbest.decisions.confidence import AT_GAMMA
 from nbest.model.abstention import Abstention
 from nbest.model.blocks import BlockNames
 from nbest.model.loglinear import LogLinear
@@ -51,6 +52,8 @@ def run(call: Rerank) -> None:
     abstention = abstention_of(call, model, decision, console)
     if call.model is None and call.weights is None and decision["kind"] == "mbr":
         console.say("no model and no weights are given: every hypothesis counts alike")
+    elif decision["kind"] in AT_GAMMA and "gamma" not in decision:
+        console.say(f"{decision['kind']} at gamma {model.gamma:g}, the model's own; --gamma takes another")
     with console.progress("deciding") as update:
         pace = Pace(update)
         reranking = _Reranking(call, model, decision, abstention, console=console, pace=pace)

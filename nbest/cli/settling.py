@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from nbest.base.errors import ParameterError, look_up
 from nbest.cli.tune import Tune
 from nbest.decisions import DECISIONS
-from nbest.decisions.confidence import NO_MODEL
-from nbest.model.settled import Settled
+from nbest.decisions.confidence import AT_GAMMA, NO_MODEL
+from nbest.model.settled import Settled, TriedDecision
 from nbest.report.page import probability, telling
-from nbest.trainers.deciding import AUTO
+from nbest.trainers.deciding import AMONG, AUTO
 
 
 def decision_asked(call: Tune) -> str | None:
@@ -39,13 +40,16 @@ def words(known: Settled, decision: Mapping[str, Any]) -> str:
     how = f"{'across' if known.how.endswith('folds') else 'on'} {known.how}, {known.segments} segments"
     taken = decision.get("kind", "1best"), decision.get("gamma")
     own = next((each for each in others if (each.kind, each.gamma) == taken), None)
-    rest = [f"{each.words} {each.score:{form}}{_sure(each.gamma, each.p)}" for each in others if each != own]
+    rest = [f"{each.words} {each.score:{form}}{_how(each)}" for each in others if each != own]
     if own is None:
         return f"decision: {first.words}, {first.score:{form}} {how}; not surely better: {', '.join(rest)}"
-    better = f"better than {first.score:{form}} of {first.words}{_sure(None, own.p)}"
-    return "; ".join([f"decision: {own.words}{_sure(own.gamma, None)}, {own.score:{form}} {how}, {better}", *rest])
+    better = f"better than {first.score:{form}} of {first.words}{_how(replace(own, gamma=None))}"
+    return "; ".join([f"decision: {own.words}{_how(replace(own, p=None))}, {own.score:{form}} {how}, {better}", *rest])
 
 
-def _sure(gamma: float | None, p: float | None) -> str:
-    said = [*([f"gamma {gamma:g}"] if gamma else []), *([] if p is None else [f"p {probability(p)}"])]
+def _how(tried: TriedDecision) -> str:
+    """How sharply and among how many hypotheses it was tried, as options of nbest rerank say it, and p."""
+    said = [] if not tried.gamma else [f"gamma {tried.gamma:g}"]
+    said += [f"among {AMONG}"] if tried.gamma and tried.kind in AT_GAMMA else []
+    said += [] if tried.p is None else [f"p {probability(tried.p)}"]
     return f" ({', '.join(said)})" if said else ""

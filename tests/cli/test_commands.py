@@ -499,16 +499,17 @@ def test_tuning_without_labels_needs_no_metric(run: Run, folder: Path) -> None:
     [
         (["--add", "length", "--add", "lm"], "--add is given twice; put all names into one, with commas"),
         (["--metric", "wer", "-m", "cer"], "--metric is given twice; put all names into one, with commas"),
-        (["--split", "0.2", "--split=0.3"], "--split is given twice"),
-        (["--seed", "1", "--seed", "2"], "--seed is given twice"),
+        (["--drop", "am", "--drop", "lm"], "--drop is given twice; put all names into one, with commas"),
     ],
 )
-def test_an_option_that_is_given_twice_is_refused(run: Run, words: list[str], said: str) -> None:
+def test_an_option_of_names_that_is_given_twice_is_refused(run: Run, words: list[str], said: str) -> None:
     refused = run("tune", "dev.nbest", "--refs", "dev.ref", *words)
     assert refused.code == 2
     assert said in refused.err
 
 
 def test_options_that_may_come_again_may(run: Run) -> None:
+    assert run(*TUNE, "--method", "likelihood", "-o", "m.json").code == 0
+    assert nbest.load("m.json").trainer["name"] == "MaxLikelihood"
     looked = run("inspect", "dev.nbest", "test.nbest", "--refs", "dev.ref", "--refs", "test.ref", "-m", "wer")
     assert "twice" not in looked.err

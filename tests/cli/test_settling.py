@@ -37,7 +37,7 @@ def test_the_decision_is_settled_said_kept_and_used(run: Run, lists: nbest.NBest
     assert list(tried) == ["1best", "mbr", "consensus"]
     assert summary["heldout"] == pytest.approx(tried[kind]["score"]) == pytest.approx(summary["evidence"]["tuned"])
     said = (
-        f"decision: {kind} (gamma {tried[kind]['gamma']:g}), {tried[kind]['score']:.2f} on held-out lists, "
+        f"decision: {kind} (gamma {tried[kind]['gamma']:g}, among 10), {tried[kind]['score']:.2f} on held-out lists, "
         f"{model.settled['segments']} segments, better than {tried['1best']['score']:.2f} of 1best (p "
     )
     assert said in ran.err
