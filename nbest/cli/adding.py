@@ -25,7 +25,7 @@ def show_added(console: Console, added: Added | None, replaced: Sequence[str], c
         )
     if are_lists(corpus) and corpus.texts is not None:
         for recipe in corpus.recipes:
-            if recipe["kind"] == "lm":
+            if recipe["kind"] == "lm" and f"{recipe['name']}_oov" in corpus.feature_names:
                 warn_of_unknown(console, corpus, recipe["name"], recipe["path"])
     if added is None:
         return

@@ -12,6 +12,7 @@ add_command(app, "warmup", Warmup)
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, Protocol
@@ -46,8 +47,8 @@ _FAMILIES = {
 """Options that name one of a family, and where other packages add to it."""
 
 
-_SEVERAL = ("add", "drop", "methods", "metric", "only")
-"""Options that may name several; of others the last counts, so that aliases may be overridden."""
+_SEVERAL = re.compile(r"\b([A-Z]+(?:=[A-Z]+)?),\1\b")
+"""NAME,NAME in the help of options that may name several; of others the last counts, as aliases need it."""
 
 
 class Helped(TyperCommand):
@@ -65,9 +66,9 @@ class Helped(TyperCommand):
         """Refuse an option for several names that is given twice: only the last would count."""
         if not ctx.resilient_parsing:
             *_, order = self.make_parser(ctx).parse_args(args=list(args))
-            twice = next((each for each in order if each.name in _SEVERAL and order.count(each) > 1), None)
-            if twice is not None and not twice.multiple:
-                raise ParameterError(f"{twice.opts[0]} is given twice; put all names into one, with commas")
+            for each in order:
+                if order.count(each) > 1 and not each.multiple and _SEVERAL.search(getattr(each, "help", None) or ""):
+                    raise ParameterError(f"{each.opts[0]} is given twice; put all into one, with commas")
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:

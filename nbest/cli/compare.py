@@ -53,7 +53,7 @@ class Compare(
     heldout: list[str] | None = parameter(None, "Held-out lists, to choose settings on.")
     heldout_refs: list[str] | None = parameter(None, "Their references.")
     split: float = parameter(0.25, "Without --heldout: share of dev to hold out.", least=0.01, most=0.9)
-    add: str | None = parameter(None, "Features to add: length, frequency, ...")
+    add: str | None = parameter(None, "Features to add, NAME,NAME: length, frequency, ...")
     only: str | None = parameter(None, "Use only these features.", flags=("--features",))
     drop: str | None = parameter(None, "Leave these features out.")
     decision: str = parameter(

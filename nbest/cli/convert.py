@@ -35,7 +35,9 @@ class Convert(c.ReaderOption, c.Quiet):
       nbest convert model.json moses.ini   (the weights of a model, for Moses)
     """
 
-    source: str = parameter(..., "Lists in any known format; - is stdin.", flags=("source",))
+    source: str = parameter(
+        ..., "Lists in any known format, - is stdin; or a model, if the target is .ini.", flags=("source",)
+    )
     target: str = parameter(..., c.TARGET, flags=("target",))
     source_format: str | None = parameter(None, "Format of the source, where guessing fails.", flags=("--from",))
     target_format: str | None = parameter(

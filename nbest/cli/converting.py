@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -22,15 +23,15 @@ from nbest.forests.kbest import kbest
 from nbest.forests.pruning import prune as prune_forests
 from nbest.formats import FOREST_FORMATS, FORMATS, write_blocks, write_forests
 from nbest.formats import format_of_target as format_of
+from nbest.model.files import begins_as_model
 from nbest.model.loglinear import LogLinear, load
 
 
 def run(call: Convert) -> None:
     """Read, change, write, say what was written."""
     console = Console(quiet=call.quiet)
-    if call.target.endswith(WEIGHTS):
-        refuse_overwriting([call.target], [call.source])
-        put_weights(load(call.source), call.target, console)
+    if call.target.endswith(WEIGHTS) and call.target_format is None:
+        _weights(call, console)
         return
     outputs = written(call.target, format_of(call.target, call.target_format))
     if (call.split is None) != (call.rest is None):
@@ -44,6 +45,20 @@ def run(call: Convert) -> None:
     with console.progress(f"bytes of {call.source}") as update:
         done = over_blocks(source, console, conversion.lists, whole=conversion.forests, progress=update)
     console.say(f"{call.target}: {done}")
+
+
+def _weights(call: Convert, console: Console) -> None:
+    """A model's weights for Moses; what is for lists is refused."""
+    plain = Convert(source=call.source, target=call.target, quiet=call.quiet)
+    odd = next((each.name for each in fields(call) if getattr(call, each.name) != getattr(plain, each.name)), None)
+    if odd is not None:
+        raise ParameterError(f"{call.target} is a file of weights, and --{odd.replace('_', '-')} is for lists")
+    if Path(call.source).is_file() and not begins_as_model(Path(call.source)):
+        raise ParameterError(
+            f"{call.target} is a file of weights, and {call.source} is no model; of lists write .jsonl"
+        )
+    refuse_overwriting([call.target], [call.source])
+    put_weights(load(call.source), call.target, console)
 
 
 @dataclass(frozen=True)

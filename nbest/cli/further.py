@@ -118,9 +118,10 @@ def _refuse_of_decision(name: str, kinds: Sequence[Kind], own: type) -> None:
     """An error that says where an option of a decision is taken, for commands whose decisions have none."""
     if "decision" not in parameters_of(own):
         return
-    from nbest.decisions import DECISIONS, takes
+    from nbest.decisions import DECISIONS
+    from nbest.decisions.choose import OFFERED
 
-    found = [kind for kind in DECISIONS if takes(kind, name)]
+    found = [kind for kind in DECISIONS if name in settable(DECISIONS[kind]) and name not in OFFERED]
     if found and not any(DECISIONS[kind] in kinds for kind in DECISIONS):
         flag = f"--{name.replace('_', '-')}"
         raise ParameterError(f"{flag} is an option of decisions ({listed(found)}) that nbest rerank takes")

@@ -16,4 +16,6 @@ def put_weights(model: LogLinear, output: str, console: Console) -> None:
     if model.features:  # of the method itself, lowdim's, or added
         raise CapabilityError(f"{output}: a Moses weight file cannot hold features that a model adds; use .json")
     write_moses_weights(output, model.weights)
-    console.say(f"{output} holds weights alone: choices by it are 1-best; a .json model may decide better")
+    own = model.decision.get("kind", "1best")
+    lost = "a .json model may decide better" if own == "1best" else f"the model decides by {own}"
+    console.say(f"{output} holds weights alone: choices by it are 1-best; {lost}")

@@ -53,7 +53,8 @@ def run(call: Rerank) -> None:
     if call.model is None and call.weights is None and decision["kind"] == "mbr":
         console.say("no model and no weights are given: every hypothesis counts alike")
     elif decision["kind"] in AT_GAMMA and "gamma" not in decision:
-        console.say(f"{decision['kind']} at gamma {model.gamma:g}, the model's own; --gamma takes another")
+        own = "the model's own" if call.model is not None else "as none is given"
+        console.say(f"{decision['kind']} at gamma {model.gamma:g}, {own}; --gamma takes another")
     with console.progress("deciding") as update:
         pace = Pace(update)
         reranking = _Reranking(call, model, decision, abstention, console=console, pace=pace)

@@ -47,7 +47,7 @@ class Score(c.MetricOptions, c.AnswerOption, c.TableOption, c.Quiet, c.AsJson):
         "References, one a line or by id, or lists that carry them (JSON lines with references); repeat for several.",
         flags=("--refs", "-r"),
     )
-    metric: str = parameter("bleu", "Metrics: bleu,chrf,wer ...", flags=("--metric", "-m"))
+    metric: str = parameter("bleu", "Metrics, NAME,NAME: bleu,chrf,wer ...", flags=("--metric", "-m"))
     test: str = parameter("permutation", "permutation, bootstrap or wilcoxon.")
     pairs: bool = parameter(False, "Also test each output against each other, not only against the first.")
     groups: str | None = parameter(

@@ -58,7 +58,7 @@ class Covered:
     @property
     def alone(self) -> str:
         """What a score alone is of."""
-        return "alone: of all segments that the system answers"
+        return "alone: of all segments that the system covers"
 
 
 def scores_table(found: Sequence[Scored], covered: Covered, note: str) -> Table:
@@ -115,7 +115,7 @@ def _tested(found: Scored, alone: bool) -> dict[Column, str]:
     of = _of(found, alone)
     columns = {Column(f"{of}difference", f"+{found.form}"): "difference"}
     if any(row.get("interval") for row in found.rows):
-        columns |= {Column("95 % from", f"+{found.form}"): "low", Column("to", f"+{found.form}"): "high"}
+        columns |= {Column(f"{of}95 % from", f"+{found.form}"): "low", Column(f"{of}to", f"+{found.form}"): "high"}
     return columns | {Column(f"p ({found.test})" if alone else f"{of}p", probability): "p"}
 
 

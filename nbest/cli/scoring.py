@@ -122,7 +122,7 @@ class _Scoring:
         paths = [path for runs in systems.values() for path in runs]
         outputs = read_outputs(paths, call.refs or ())
         if outputs.left_out:
-            console.warn(f"{paths[0]}: {outputs.left_out} segments have references but no output; they are left out")
+            console.warn(f"{paths[0]}: {outputs.left_out} segments have no output; they are left out")
         if outputs.abstained:
             console.warn(f"{outputs.abstained} segments that a system gives no answer to are left out, for all systems")
         groups = groups_of(outputs) if call.groups is None else read_groups(call.groups, outputs.ids)

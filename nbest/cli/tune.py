@@ -75,7 +75,9 @@ class Tune(
     validate: int = parameter(
         0, "Also fit without each of so many folds, and score these: any method, honestly.", least=0
     )
-    add: str | None = parameter(None, "Features to add: length, frequency, ...; auto: what cross-validation supports.")
+    add: str | None = parameter(
+        None, "Features to add, NAME,NAME: length, frequency, ...; auto: what cross-validation supports."
+    )
     grid: list[str] | None = parameter(None, "Try settings on held-out lists: NAME=VALUE,VALUE; repeatable.")
     only: str | None = parameter(None, "Tune only these features: NAME,NAME.", flags=("--features",))
     drop: str | None = parameter(None, "Leave these features out: NAME,NAME.")

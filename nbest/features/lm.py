@@ -18,7 +18,7 @@ from nbest.features.recipes import record
 if TYPE_CHECKING:
     from nbest.lm.model import LanguageModel
 
-_ROWS = 20_000  # hypotheses whose words are counted
+_ROWS = 20_000  # hypotheses, at most, whose words are counted
 
 
 def lm(corpus: NBest, path: str, sha256: str = "", name: str = "lm", wanted: str = "") -> NBest:
@@ -59,10 +59,10 @@ def add_lm(
 
 def unknown_words(corpus: NBest, name: str = "lm") -> tuple[int, int]:
     """How many words of the hypotheses the language model of these columns does not know, and of how many; of many
-    hypotheses the first count."""
-    some = min(corpus.hypotheses, _ROWS)
-    texts = _need_texts(corpus)
-    return int(corpus.column(f"{name}_oov")[:some].sum()), sum(len(texts[row].split()) for row in range(some))
+    hypotheses some are looked at, spread over all."""
+    texts, step = _need_texts(corpus), -(-corpus.hypotheses // _ROWS) or 1
+    rows = range(0, corpus.hypotheses, step)
+    return int(corpus.column(f"{name}_oov")[::step].sum()), sum(len(texts[row].split()) for row in rows)
 
 
 def lm_recipe(corpus: NBest, path: str = "", name: str = "lm") -> dict[str, Any]:

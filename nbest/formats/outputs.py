@@ -81,7 +81,9 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     )
     found = _answered(whole, rows)
     if not found.scored:
-        raise FormatError(named, None, "there is no output in it: nothing was chosen for any segment")
+        raise FormatError(
+            named, None, "there is no segment for which all systems chose something: nothing is left to score"
+        )
     if not found.abstained:
         return found
     return replace(found, alone={path: _answered(whole, {path: mine}) for path, mine in rows.items()})

@@ -107,10 +107,11 @@ def _clean(path: Path, keep: str | None) -> None:
 def _is_named(arrays: str, path: Path) -> bool:
     """Whether another model of the folder, a renamed or copied one, has these arrays."""
     others = (each for each in path.parent.iterdir() if each.name != path.name and each.is_file())
-    return any(_begins_as_model(each) and arrays.encode() in each.read_bytes() for each in others)
+    return any(begins_as_model(each) and arrays.encode() in each.read_bytes() for each in others)
 
 
-def _begins_as_model(path: Path) -> bool:
+def begins_as_model(path: Path) -> bool:
+    """Whether a file is a model, by its first bytes."""
     with open(path, "rb") as file:
         return b'"format": "nbest-model/' in file.read(200)
 

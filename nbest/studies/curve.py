@@ -28,6 +28,8 @@ _SHOWN = 4  # features that are shown where none is named
 _VOTES = ("vote", "best-of-majority")  # decisions that are shown where none is named
 RANDOM, ORACLE, MODEL = "random", "oracle", "model"
 
+_SIZES = 10  # of the table; of more those that double
+
 
 @dataclass(frozen=True)
 class Curve(Study):
@@ -62,8 +64,8 @@ class Curve(Study):
     def said(self) -> str:
         """A table: what each way of choosing reaches with few and with all hypotheses."""
         known = {(row["series"], row["k"]): row["value"] for row in self.rows}
-        names, few = dict.fromkeys(row["series"] for row in self.rows), doubling(max(self.settings["sizes"]))
-        ks = [k for k in few if any((name, k) in known for name in names)]
+        names, sizes = dict.fromkeys(row["series"] for row in self.rows), self.settings["sizes"]
+        ks = sorted(sizes if len(sizes) <= _SIZES else {*doubling(max(sizes))} & {*sizes})
         number = ".4f" if max(map(abs, known.values())) <= 1 else ".2f"
         heads = [Column("best of k"), *(Column(str(k), number) for k in ks)]
         rows = [[name, *(known.get((name, k)) for k in ks)] for name in names]

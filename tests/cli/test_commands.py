@@ -497,9 +497,9 @@ def test_tuning_without_labels_needs_no_metric(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--add", "length", "--add", "lm"], "--add is given twice; put all names into one, with commas"),
-        (["--metric", "wer", "-m", "cer"], "--metric is given twice; put all names into one, with commas"),
-        (["--drop", "am", "--drop", "lm"], "--drop is given twice; put all names into one, with commas"),
+        (["--add", "length", "--add", "lm"], "--add is given twice; put all into one, with commas"),
+        (["--features", "am", "--features", "lm"], "--features is given twice; put all into one, with commas"),
+        (["--drop", "am", "--drop", "lm"], "--drop is given twice; put all into one, with commas"),
     ],
 )
 def test_an_option_of_names_that_is_given_twice_is_refused(run: Run, words: list[str], said: str) -> None:
@@ -508,8 +508,43 @@ def test_an_option_of_names_that_is_given_twice_is_refused(run: Run, words: list
     assert said in refused.err
 
 
-def test_options_that_may_come_again_may(run: Run) -> None:
+def test_options_that_may_come_again_may(run: Run, folder: Path) -> None:
     assert run(*TUNE, "--method", "likelihood", "-o", "m.json").code == 0
     assert nbest.load("m.json").trainer["name"] == "MaxLikelihood"
-    looked = run("inspect", "dev.nbest", "test.nbest", "--refs", "dev.ref", "--refs", "test.ref", "-m", "wer")
-    assert "twice" not in looked.err
+    (folder / "both.ref").write_text((folder / "dev.ref").read_text())
+    scored = run("score", "dev.ref", "--refs", "dev.ref", "--refs", "both.ref", "--metric", "wer")
+    assert scored.code == 0, scored.err
+
+
+def test_the_weights_of_a_model_become_a_file_of_moses(run: Run, folder: Path) -> None:
+    assert run(*TUNE, "-o", "m.json").code == 0
+    done = run("convert", "m.json", "m.ini")
+    assert (done.code, "weights alone: choices by it are 1-best" in done.err) == (0, True)
+    by_model = run("rerank", "test.nbest", "--model", "m.json", "--decision", "1best").out
+    assert run("rerank", "test.nbest", "--model", "m.ini").out == by_model
+    for words, said in (
+        (("dev.nbest", "x.ini"), "dev.nbest is no model"),
+        (("m.json", "x.ini", "--top", "5"), "--top is for lists"),
+        (("m.json", "m.json"), "same file"),
+        (("none.json", "x.ini"), "cannot be read"),
+    ):
+        refused = run("convert", *words)
+        assert refused.code == 2
+        assert said in refused.err
+    assert not (folder / "x.ini").exists()
+
+
+def test_options_of_decisions_are_said_to_be_those_of_rerank(run: Run) -> None:
+    refused = run(*TUNE, "--decision", "mbr", "--gain", "chrf", "-o", "m.json")
+    assert (refused.code, "--gain is an option of decisions (consensus, mbr)" in refused.err) == (2, True)
+    assert "unknown option --forests" in run(*TUNE, "--forests", "2").err
+    assert "did you mean 'decision'" in run(*TUNE, "--decison", "mbr").err
+
+
+def test_rerank_says_how_sharply_it_decides(run: Run) -> None:
+    assert run(*TUNE, "-o", "m.json").code == 0
+    gamma = nbest.load("m.json").gamma
+    assert (
+        f"mbr at gamma {gamma:g}, the model's own" in run("rerank", "test.nbest", "--model", "m.json", "-d", "mbr").err
+    )
+    assert "at gamma" not in run("rerank", "test.nbest", "--model", "m.json", "-d", "mbr", "--gamma", "2").err

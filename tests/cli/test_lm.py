@@ -102,6 +102,9 @@ def test_a_model_of_other_texts_is_warned_of(run: Run, folder: Path) -> None:
         for ran in (added, tuned):
             assert ran.code == 0, ran.err
             assert (f"{name}.nlm: 100 % {warning}" in " ".join(ran.err.split())) == (name == "upper")
+    dropped = run("tune", "dev.nbest", "--refs", "dev.ref", "--metric", "wer", "--method", "likelihood", "--add",
+                  "lm:path=upper.nlm:name=other", "--drop", "other_oov", "-o", "dropped.json")  # fmt: skip
+    assert dropped.code == 0, dropped.err
 
 
 def test_bad_input_of_add_lm(run: Run, folder: Path) -> None:
