@@ -121,8 +121,9 @@ class _Scoring:
         """Read everything."""
         paths = [path for runs in systems.values() for path in runs]
         outputs = read_outputs(paths, call.refs or ())
+        of = "references but " if call.refs else ""
         if outputs.left_out:
-            console.warn(f"{paths[0]}: {outputs.left_out} segments have no output; they are left out")
+            console.warn(f"{paths[0]}: {outputs.left_out} segments have {of}no output; they are left out")
         if outputs.abstained:
             console.warn(f"{outputs.abstained} segments that a system gives no answer to are left out, for all systems")
         groups = groups_of(outputs) if call.groups is None else read_groups(call.groups, outputs.ids)

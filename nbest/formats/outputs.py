@@ -81,9 +81,8 @@ def read_outputs(paths: Sequence[str], refs: Sequence[str | Path]) -> Outputs:
     )
     found = _answered(whole, rows)
     if not found.scored:
-        raise FormatError(
-            named, None, "there is no segment for which all systems chose something: nothing is left to score"
-        )
+        none = "no segment is answered by all systems" if found.abstained else "nothing was chosen for any segment"
+        raise FormatError(named, None, f"there is no output to score: {none}")
     if not found.abstained:
         return found
     return replace(found, alone={path: _answered(whole, {path: mine}) for path, mine in rows.items()})
