@@ -52,14 +52,14 @@ def run(call: Rerank) -> None:
     abstention = abstention_of(call, model, decision, console)
     if call.model is None and call.weights is None and decision["kind"] == "mbr":
         console.say("no model and no weights are given: every hypothesis counts alike")
-    elif decision["kind"] in AT_GAMMA and "gamma" not in decision:
-        own = "the model's own" if call.model is not None else "as none is given"
-        console.say(f"{decision['kind']} at gamma {model.gamma:g}, {own}; --gamma takes another")
     with console.progress("deciding") as update:
         pace = Pace(update)
         reranking = _Reranking(call, model, decision, abstention, console=console, pace=pace)
         how = reranking if call.top is None else TopLists(call, model, console, reranking.say_unused, reranking.chosen)
         over_blocks(source_of(call, paths), console, how.lists, whole=how.whole, progress=pace.read)
+    if model.weights and decision["kind"] in AT_GAMMA and "gamma" not in decision:
+        own = "the model's own" if call.model is not None else "as none is given"
+        console.say(f"{decision['kind']} at gamma {model.gamma:g}, {own}; --gamma takes another")
 
 
 @dataclass(frozen=True)
