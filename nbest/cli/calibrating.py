@@ -10,6 +10,7 @@ from nbest.cli.calibrate import Calibrate
 from nbest.cli.console import Console, print_json
 from nbest.cli.further import refuse_rest, separate, take
 from nbest.cli.loading import files_of_options, measure, read_lists, source_of
+from nbest.cli.moses import WEIGHTS
 from nbest.cli.targets import refuse_overwriting
 from nbest.cli.tune import Tune
 from nbest.corpus.contract import Corpus, need_lists
@@ -78,7 +79,7 @@ def after_tuning(
     asked = call.calibrate or call.right is not None
     if not asked and heldout is None and crossed is None and model.decision.get("kind") != "vote":
         return model
-    if not asked and call.output.endswith(".ini"):
+    if not asked and call.output.endswith(WEIGHTS):
         return model
     if asked and not dev.scored:
         raise ParameterError(
@@ -110,7 +111,7 @@ def after_tuning(
 def check_calibrating(call: Tune) -> None:
     """Complain, before any work, of what cannot be calibrated."""
     asked = "--calibrate" if call.calibrate else "--right" if call.right is not None else None
-    if asked and call.output.endswith(".ini"):
+    if asked and call.output.endswith(WEIGHTS):
         raise ParameterError(f"a Moses weight file cannot hold a calibration; write .json, or tune without {asked}")
     if asked and call.grid and not call.heldout and not call.split:
         raise ParameterError(f"{asked} with --grid needs held-out lists: --heldout LISTS or --split SHARE")

@@ -54,8 +54,8 @@ class Compare(
     heldout_refs: list[str] | None = parameter(None, "Their references.")
     split: float = parameter(0.25, "Without --heldout: share of dev to hold out.", least=0.01, most=0.9)
     add: str | None = parameter(None, "Features to add, NAME,NAME: length, frequency, ...")
-    only: str | None = parameter(None, "Use only these features.", flags=("--features",))
-    drop: str | None = parameter(None, "Leave these features out.")
+    only: str | None = parameter(None, "Use only these features: NAME,NAME.", flags=("--features",))
+    drop: str | None = parameter(None, "Leave these features out: NAME,NAME.")
     decision: str = parameter(
         "auto",
         "How models choose: 1best, mbr, ...; auto: settled on held-out lists, as nbest tune does.",

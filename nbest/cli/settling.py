@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbest.base.errors import ParameterError, look_up
+from nbest.cli.moses import WEIGHTS
 from nbest.cli.tune import Tune
 from nbest.decisions import DECISIONS
 from nbest.decisions.confidence import AT_GAMMA, NO_MODEL
@@ -19,7 +20,7 @@ def decision_asked(call: Tune) -> str | None:
     """The decision of the pipeline; complains of one that is unknown or needs no model. A Moses weight file, which
     holds none, has that of the trainer."""
     check_decision(call.decision)
-    if not call.output.endswith(".ini"):
+    if not call.output.endswith(WEIGHTS):
         return call.decision
     if call.decision != AUTO:
         raise ParameterError("a Moses weight file cannot hold a decision; write .json, or tune without --decision")

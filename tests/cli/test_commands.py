@@ -506,6 +506,7 @@ def test_an_option_of_names_that_is_given_twice_is_refused(run: Run, words: list
     refused = run("tune", "dev.nbest", "--refs", "dev.ref", *words)
     assert refused.code == 2
     assert said in refused.err
+    assert said in run("compare", "dev.nbest", "--refs", "dev.ref", *words).err
 
 
 def test_options_that_may_come_again_may(run: Run, folder: Path) -> None:
